@@ -29,5 +29,5 @@ function(partita_test name)
     partita_${name}_test PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main Threads::Threads
                                  partita_warnings partita_sanitizers)
   add_test(NAME ${name} COMMAND partita_${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "unit;sanitized")
 endfunction()

@@ -1,0 +1,74 @@
+# The front door. `make demo` and `make test` need nothing but this tree, make and a Debian 12.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+JOBS ?= $(shell nproc)
+
+.PHONY: help
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: setup-%
+setup-%:
+	@scripts/setup $(subst +, ,$*)
+
+build/%/build.ninja: CMakeLists.txt CMakePresets.json cmake/*.cmake
+	@cmake --preset $* >build-$*.log 2>&1 && rm build-$*.log || { cat build-$*.log; rm build-$*.log; exit 1; }
+
+.PHONY: build
+build: setup-build+test build/dev/build.ninja ## Build everything with tests (build/dev)
+	@echo "building (build/dev)"
+	@cmake --build build/dev -j$(JOBS) | grep -vE '^\[[0-9/]+\] (Building|Linking|Generating)' || [ $${PIPESTATUS[0]} -eq 0 ]
+
+.PHONY: demo
+demo: build ## A simulated DGX A100 with full GPUs and MIG devices, drawn by `partita status`
+	@scripts/demo build/dev
+
+.PHONY: test
+test: build ## Every unit, integration and command-line test
+	@scripts/check-layers
+	@ctest --test-dir build/dev -j$(JOBS) --output-on-failure --no-tests=error
+
+.PHONY: release
+release: setup-build build/release/build.ninja ## The binaries that are shipped (build/release/bin)
+	@cmake --build build/release -j$(JOBS)
+	@ls -l build/release/bin/partita
+
+.PHONY: compat
+compat: build setup-compat ## NVIDIA's own programs judge the simulator
+	@compat/run --build build/dev
+
+.PHONY: asan
+asan: setup-build+test build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
+	@cmake --build build/asan -j$(JOBS) | tail -1
+	@ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
+
+.PHONY: tsan
+tsan: setup-build+test build/tsan/build.ninja ## Tests under the thread sanitizer
+	@cmake --build build/tsan -j$(JOBS) | tail -1
+	@ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
+
+.PHONY: soak
+soak: build ## 16 processes in several PID namespaces, killed at random (SOAK_SECONDS, default 60)
+	@tests/torture/soak --build build/dev --seconds $(or $(SOAK_SECONDS),60)
+
+.PHONY: bench
+bench: setup-build+bench+compat build/bench/build.ninja ## Figures, each beside the same work by NVIDIA's programs
+	@cmake --build build/bench -j$(JOBS) | tail -1
+	@bench/run --build build/bench
+
+.PHONY: fuzz
+fuzz: setup-build+fuzz build/fuzz/build.ninja ## Every fuzzer for FUZZ_SECONDS (default 30)
+	@cmake --build build/fuzz -j$(JOBS) | tail -1
+	@scripts/fuzz build/fuzz $(or $(FUZZ_SECONDS),30)
+
+.PHONY: format
+format: setup-tidy ## clang-format on every C++ file
+	@git ls-files '*.cc' '*.h' | xargs clang-format -i
+
+.PHONY: tidy
+tidy: setup-build+test+tidy build/tidy/build.ninja ## clang-tidy on every file; warnings are errors
+	@cmake --build build/tidy -j$(JOBS)
+
+.PHONY: clean
+clean: ## Remove build/
+	@rm -rf build
