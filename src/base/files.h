@@ -1,0 +1,44 @@
+// Files and directories. Every error names the operation and the path.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace partita::base {
+
+// The whole file. Works for procfs and sysfs, whose files have no size.
+[[nodiscard]] Result<std::string> ReadFile(const std::string& path);
+
+// Creates or truncates. `mode` is what a new file gets, less the umask; an old one keeps its own.
+[[nodiscard]] Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t mode);
+
+// Whoever reads `path` sees the old content or the new, also after a power cut: written beside it,
+// synced, renamed, directory synced. The file gets exactly `mode`.
+[[nodiscard]] Result<void> WriteFileAtomically(const std::string& path,
+                                               std::string_view bytes,
+                                               mode_t mode);
+
+// Names without "." and "..", sorted by byte.
+[[nodiscard]] Result<std::vector<std::string>> ListDirectory(const std::string& path);
+
+// Makes the directory and those above it; ones that exist are left as they are.
+[[nodiscard]] Result<void> MakeDirectories(const std::string& path, mode_t mode);
+
+// Removes a file or a directory with everything below it. Links are removed, never followed. A
+// mount point below it is an error (kBusy) that leaves the mounted tree alone. Absent is success.
+[[nodiscard]] Result<void> RemoveTree(const std::string& path);
+
+// True for a link too, wherever it points.
+[[nodiscard]] bool Exists(const std::string& path);
+
+[[nodiscard]] Result<std::string> ReadLink(const std::string& path);
+
+// "dir/name"; an absolute `name` is taken as relative to `dir`, as under a root directory.
+[[nodiscard]] std::string JoinPath(std::string_view dir, std::string_view name);
+
+}  // namespace partita::base
