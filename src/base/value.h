@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -25,18 +26,24 @@ class Value {
   };
   struct Member;
 
-  Value() = default;  // null
+  Value();  // null
+  Value(const Value&);
+  Value(Value&&) noexcept;
+  Value& operator=(const Value&);
+  Value& operator=(Value&&) noexcept;
+  ~Value();
   // NOLINTBEGIN(google-explicit-constructor): `map.Set("gpus", 8)` is the point.
-  Value(std::nullptr_t) {}
-  Value(bool value) : state_(value) {}
+  Value(std::nullptr_t);
+  Value(bool value);
   template <std::signed_integral T>
-  Value(T value) : state_(static_cast<std::int64_t>(value)) {}
+  Value(T value) : Value(Signed{static_cast<std::int64_t>(value)}) {}
   template <std::unsigned_integral T>
-  requires(!std::same_as<T, bool>) Value(T value) : state_(static_cast<std::uint64_t>(value)) {}
-  Value(double value) : state_(value) {}
-  Value(std::string value) : state_(std::move(value)) {}
-  Value(std::string_view value) : state_(std::string(value)) {}
-  Value(const char* value) : state_(std::string(value)) {}
+  requires(!std::same_as<T, bool>) Value(T value)
+      : Value(Unsigned{static_cast<std::uint64_t>(value)}) {}
+  Value(double value);
+  Value(std::string value);
+  Value(std::string_view value);
+  Value(const char* value);
   // NOLINTEND(google-explicit-constructor)
 
   static Value List();
@@ -65,6 +72,16 @@ class Value {
   bool operator==(const Value& other) const;
 
  private:
+  struct Signed {
+    std::int64_t value;
+  };
+  struct Unsigned {
+    std::uint64_t value;
+  };
+  explicit Value(Signed number);
+  explicit Value(Unsigned number);
+
+  // Defined out of line only: Member is incomplete here.
   std::variant<std::monostate,
                bool,
                std::int64_t,

@@ -14,8 +14,7 @@ enum class NodeKind : std::uint8_t { kNull, kScalar, kList, kMap };
 
 // One value of a document. What an alias or a merge key brings in keeps the position where it was
 // written.
-class Node {
- public:
+struct Node {
   struct Entry;
 
   NodeKind kind = NodeKind::kNull;
