@@ -261,7 +261,7 @@ enum class CallFaultKind : uint32_t { kFail, kSlow, kHang };
 
 // "This call, on this GPU, fails / is slow / hangs", until `remaining` runs out or it is cleared.
 struct CallFault {
-  uint32_t live;
+  uint32_t live;  // 2: caught all the calls it was to catch, and keeps those that hang
   CallFaultKind kind;
   char function[64];    // "nvmlDeviceGetName", or "*" for every call
   uint32_t gpu;         // kNone: any
@@ -300,10 +300,9 @@ struct FileHeader {
   uint64_t magic;
   uint32_t layout_version;
   uint32_t file_size;
-  uint64_t generation;    // atomic; the current slot is generation & 1
-  uint64_t rendered;      // atomic; the generation that /proc and /dev trees show
-  uint32_t wakeups;       // futex word, moved with every commit
-  uint32_t reserved[7];
+  uint64_t generation;  // atomic; the current slot is generation & 1; its low half is a futex word
+  uint64_t rendered;    // generation that the /proc and /dev trees show; 0: unknown, render it all
+  uint64_t reserved[4];
 };
 
 struct StateFile {
