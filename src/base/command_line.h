@@ -16,57 +16,59 @@ namespace partita::base {
 
 class Invocation;
 
+// Every field has a value, so that a table row names only what it sets.
 struct Option {
-  std::string name;         // "output": given as --output
-  char letter = 0;          // 'o': also given as -o
-  std::string value_name;   // "FORMAT"; empty: a switch. FILE and DIR are completed as such.
-  std::string help;         // one sentence without a full stop
-  std::string environment;  // used when the flag is absent; for a switch: 1, true, yes, on or their
-                            // opposites; empty counts as absent
-  std::vector<std::string> choices;
-  std::string default_value;
+  std::string name{};         // "output": given as --output
+  char letter = 0;            // 'o': also given as -o
+  std::string value_name{};   // "FORMAT"; empty: a switch. FILE and DIR are completed as such.
+  std::string help{};         // one sentence without a full stop
+  std::string environment{};  // used when the flag is absent; for a switch: 1, true, yes, on or
+                              // their opposites; empty counts as absent
+  std::vector<std::string> choices{};
+  std::string default_value{};
   bool repeatable = false;  // else giving it twice is an error
   bool required = false;
 };
 
 struct Argument {
-  std::string name;  // "NODE"
-  std::string help;
+  std::string name{};  // "NODE"
+  std::string help{};
   bool required = true;
   bool repeatable = false;  // only the last one can be
 };
 
 struct Example {
-  std::string command;
-  std::string meaning;
+  std::string command{};
+  std::string meaning{};
 };
 
 struct Command {
-  std::string name;
-  std::string summary;          // one line for the list above it
-  std::string description;      // paragraphs, wrapped when shown
-  std::vector<Option> options;  // accepted by this command and all below it
-  std::vector<Argument> arguments;
-  std::vector<Example> examples;
-  std::vector<Command> commands;
+  std::string name{};
+  std::string summary{};          // one line for the list above it
+  std::string description{};      // paragraphs, wrapped when shown
+  std::vector<Option> options{};  // accepted by this command and all below it
+  std::vector<Argument> arguments{};
+  std::vector<Example> examples{};
+  std::vector<Command> commands{};
   // Everything after `--`, or from the first word after the declared arguments on, is handed over
   // unread, as for `run -- CMD…`.
   bool takes_rest = false;
-  std::string rest_name;                      // "COMMAND"
-  bool hidden = false;                        // works, but is not listed
-  std::function<int(const Invocation&)> run;  // returns the exit status; empty: needs a subcommand
+  std::string rest_name{};  // "COMMAND"
+  bool hidden = false;      // works, but is not listed
+  // Returns the exit status. Empty: the command needs one of its subcommands.
+  std::function<int(const Invocation&)> run{};
 };
 
 struct ExitStatus {
   int code;
-  std::string meaning;
+  std::string meaning{};
 };
 
 struct Program {
-  Command root;
-  std::string version;
-  std::vector<ExitStatus> exit_statuses;
-  std::vector<std::pair<std::string, std::string>> environment;  // name, meaning
+  Command root{};
+  std::string version{};
+  std::vector<ExitStatus> exit_statuses{};
+  std::vector<std::pair<std::string, std::string>> environment{};  // name, meaning
 };
 
 // A command line that was understood.
@@ -111,8 +113,12 @@ using Environment = std::function<std::optional<std::string>(const std::string& 
                                               std::span<const std::string> words,
                                               const Environment& environment);
 
+// How every program of the project reports an error: `program: error`, then each line of the hint.
+[[nodiscard]] std::string ErrorText(std::string_view program, const Error& error);
+
 // Parses, prints help (standard output, status 0), the version or a usage error (standard error,
-// status 2), or runs the command and returns its status.
+// status 2), or runs the command and returns its status. Output that could not be written is an
+// error (status 1), however the command ended.
 int Main(const Program& program, int argc, char** argv);
 
 // The path names a command below the root; empty for the root itself.
