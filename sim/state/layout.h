@@ -31,7 +31,6 @@ inline constexpr uint32_t kMaxCallFaults = 32;
 inline constexpr uint32_t kMaxMemoryClocks = 8;
 inline constexpr uint32_t kMaxBridges = 6;
 inline constexpr uint32_t kMaxSwitches = 16;
-inline constexpr uint32_t kNone = 0xFFFFFFFF;  // "no instance", "any GPU", "not available"
 
 // A number that the product's data may not hold. Unknown is answered with NOT_SUPPORTED.
 struct Fact {
@@ -50,6 +49,9 @@ enum class MigActivation : uint32_t {
   kReset,      // before Hopper: a change is pending until the GPU is reset
   kImmediate,  // Hopper and later: at once, and lost when the driver goes
 };
+
+// Below the enum, whose own kNone would shadow it (-Wshadow).
+inline constexpr uint32_t kNone = 0xFFFFFFFF;  // "no instance", "any GPU", "not available"
 
 // Which of the two published GPU-instance numberings the board uses (nvml-abi 7.3).
 enum class GiNumbering : uint32_t { kRightHalfFirst, kLeftHalfFirst };
