@@ -13,11 +13,12 @@ namespace partita::model {
 using GpuUuid = base::Strong<struct GpuUuidTag, std::string>;  // "GPU-…"
 using MigUuid = base::Strong<struct MigUuidTag, std::string>;  // "MIG-…"
 using GpuIndex = base::Strong<struct GpuIndexTag, std::uint32_t>;
-using DeviceMinor = base::Strong<struct DeviceMinorTag, std::uint32_t>;      // N of /dev/nvidiaN
+using DeviceMinor = base::Strong<struct DeviceMinorTag, std::uint32_t>;  // N of /dev/nvidiaN
 using CapabilityMinor = base::Strong<struct CapabilityMinorTag, std::uint32_t>;  // nvidia-cap<N>
 using GpuInstanceId = base::Strong<struct GpuInstanceIdTag, std::uint32_t>;
 using ComputeInstanceId = base::Strong<struct ComputeInstanceIdTag, std::uint32_t>;
-using ProfileConstant = base::Strong<struct ProfileConstantTag, std::uint32_t>;  // argument of the info call
+using ProfileConstant =
+    base::Strong<struct ProfileConstantTag, std::uint32_t>;          // argument of the info call
 using ProfileId = base::Strong<struct ProfileIdTag, std::uint32_t>;  // driver id: 19, 14, 9, …
 using Pid = base::Strong<struct PidTag, std::int64_t>;
 
