@@ -27,8 +27,17 @@ struct Driver {
 };
 
 enum class Architecture : std::uint32_t {
-  kKepler = 2, kMaxwell = 3, kPascal = 4, kVolta = 5, kTuring = 6, kAmpere = 7, kAda = 8,
-  kHopper = 9, kBlackwell = 10, kRubin = 13, kUnknown = 0xFFFFFFFF,
+  kKepler = 2,
+  kMaxwell = 3,
+  kPascal = 4,
+  kVolta = 5,
+  kTuring = 6,
+  kAmpere = 7,
+  kAda = 8,
+  kHopper = 9,
+  kBlackwell = 10,
+  kRubin = 13,
+  kUnknown = 0xFFFFFFFF,
 };
 
 // A range of slices: memory slices for GPU instances, compute slices for compute instances.
@@ -36,6 +45,11 @@ struct Placement {
   std::uint32_t start = 0;
   std::uint32_t size = 0;
   auto operator<=>(const Placement&) const = default;
+};
+
+struct Memory {
+  Bytes total, reserved, used, free;  // reserved + used + free = total
+  bool operator==(const Memory&) const = default;
 };
 
 // One kind of GPU instance that this GPU can make, as NVML reports it.
@@ -51,7 +65,9 @@ struct GpuInstanceProfile {
   Mebibytes memory;
   bool p2p = false;
   std::vector<Placement> placements;
-  std::optional<std::uint32_t> remaining;  // how many more the driver says could be made now
+  // How many more the driver says could be made now; absent while MIG is off. On new parts it may
+  // overstate.
+  std::optional<std::uint32_t> remaining;
   bool operator==(const GpuInstanceProfile&) const = default;
 };
 
@@ -63,7 +79,7 @@ struct ComputeInstance {
   std::uint32_t slice_count = 0;
   std::uint32_t multiprocessors = 0;
   MigUuid uuid;
-  std::string name;  // "3g.20gb" or "1c.3g.20gb"
+  std::string name;                   // "3g.20gb" or "1c.3g.20gb"
   std::optional<std::uint32_t> slot;  // MIG device index on its GPU
   std::optional<CapabilityMinor> access;
   bool operator==(const ComputeInstance&) const = default;
@@ -74,17 +90,18 @@ struct GpuInstance {
   ProfileId profile;
   std::string profile_name;
   Placement placement;
+  std::optional<Memory> memory;  // as its MIG devices see it; absent while it has none
   std::optional<CapabilityMinor> access;
-  std::vector<ComputeInstance> compute_instances;
+  std::vector<ComputeInstance> compute_instances;  // by id
   bool operator==(const GpuInstance&) const = default;
 };
 
 struct Mig {
-  bool enabled = false;          // now
-  bool pending_enabled = false;  // after the next activation
+  bool enabled = false;             // now
+  bool pending_enabled = false;     // after the next activation
   std::uint32_t memory_slices = 0;  // max(start+size) over all placements; NVML does not state it
-  std::vector<GpuInstanceProfile> profiles;
-  std::vector<GpuInstance> instances;
+  std::vector<GpuInstanceProfile> profiles;  // by constant
+  std::vector<GpuInstance> instances;        // by id
   bool operator==(const Mig&) const = default;
 };
 
@@ -100,11 +117,6 @@ struct Process {
   bool operator==(const Process&) const = default;
 };
 
-struct Memory {
-  Bytes total, reserved, used, free;  // reserved + used + free = total
-  bool operator==(const Memory&) const = default;
-};
-
 // What changes from one look to the next.
 struct Readings {
   std::optional<Percent> utilization, memory_utilization;
@@ -115,16 +127,21 @@ struct Readings {
   bool operator==(const Readings&) const = default;
 };
 
-enum class ComputeMode : std::uint32_t { kDefault = 0, kExclusiveThread = 1, kProhibited = 2, kExclusiveProcess = 3 };
+enum class ComputeMode : std::uint32_t {
+  kDefault = 0,
+  kExclusiveThread = 1,
+  kProhibited = 2,
+  kExclusiveProcess = 3
+};
 
 // Why a GPU that is there cannot be used or fully read.
 enum class FaultKind : std::uint8_t {
-  kLost,           // NVML: GPU is lost
-  kResetRequired,  // NVML: GPU requires reset
-  kHung,           // a driver call did not come back in time
-  kMissing,        // on the PCI bus with the nvidia driver bound, but not in NVML
-  kUnreadable,     // any other error on identity
-  kRecoveryAction, // the driver asks for an action (field 230)
+  kLost,            // NVML: GPU is lost
+  kResetRequired,   // NVML: GPU requires reset
+  kHung,            // a driver call did not come back in time
+  kMissing,         // on the PCI bus with the nvidia driver bound, but not in NVML
+  kUnreadable,      // any other error on identity
+  kRecoveryAction,  // the driver asks for an action (field 230)
 };
 struct Fault {
   FaultKind kind;
@@ -138,8 +155,8 @@ struct Gpu {
   std::optional<DeviceMinor> minor;
   std::optional<GpuUuid> uuid;
   std::string name;
-  PciAddress pci;
-  std::uint32_t pci_device_id = 0;     // (device << 16) | vendor
+  PciAddress pci;  // all zero, a host bridge's, when nobody can say where this GPU is
+  std::uint32_t pci_device_id = 0;  // (device << 16) | vendor
   std::uint32_t pci_subsystem_id = 0;
   std::optional<std::string> serial, part_number, vbios;
   std::optional<std::uint32_t> module_id;
@@ -153,7 +170,7 @@ struct Gpu {
   std::optional<std::uint32_t> cores;
   std::optional<Memory> memory;
   std::optional<Bytes> bar1;
-  std::optional<std::uint32_t> pcie_generation, pcie_width;        // now
+  std::optional<std::uint32_t> pcie_generation, pcie_width;  // now
   std::optional<std::uint32_t> pcie_generation_max, pcie_width_max;
 
   std::optional<bool> persistence;
@@ -170,7 +187,12 @@ struct Gpu {
 
 // How two GPUs reach each other.
 enum class PathLevel : std::uint32_t {
-  kSameBoard = 0, kOneSwitch = 10, kSwitches = 20, kHostBridge = 30, kNumaNode = 40, kSystem = 50,
+  kSameBoard = 0,
+  kOneSwitch = 10,
+  kSwitches = 20,
+  kHostBridge = 30,
+  kNumaNode = 40,
+  kSystem = 50,
 };
 struct GpuLink {
   PciAddress a, b;  // a < b
@@ -208,10 +230,10 @@ struct Problem {
 };
 
 struct Inventory {
-  std::uint64_t generation = 0;
-  std::optional<Driver> driver;              // absent: no driver answers on this machine…
-  std::optional<base::Error> driver_error;   // …and this is why
-  std::vector<Gpu> gpus;                     // by NVML index, then those without one by PCI address
+  std::uint64_t generation = 0;             // of its reader: counts snapshots, from 1
+  std::optional<Driver> driver;             // absent: no driver answers on this machine…
+  std::optional<base::Error> driver_error;  // …and this is why
+  std::vector<Gpu> gpus;                    // by NVML index, then those without one by PCI address
   std::vector<VfioGpu> vfio;
   std::vector<GpuLink> links;
   std::vector<SwitchLinks> switch_links;
