@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include <fmt/core.h>
+#include <fmt/format.h>  // core.h alone declares the formatters of numbers and links nowhere
 
 namespace partita::base {
 

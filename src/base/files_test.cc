@@ -1,0 +1,172 @@
+#include "base/files.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include <gtest/gtest.h>
+
+#include "base/unique_fd.h"
+
+namespace partita::base {
+namespace {
+
+class FilesTest : public testing::Test {
+ protected:
+  FilesTest() {
+    std::string pattern = testing::TempDir() + "/partita-files-XXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  ~FilesTest() override { EXPECT_TRUE(RemoveTree(root_).ok()); }
+
+  std::string Path(const std::string& name) const { return root_ + "/" + name; }
+
+  static mode_t ModeOf(const std::string& path) {
+    struct stat about = {};
+    EXPECT_EQ(lstat(path.c_str(), &about), 0);
+    return about.st_mode & 07777;
+  }
+
+  std::string root_;
+};
+
+TEST_F(FilesTest, ReadsWhatWasWritten) {
+  const std::string bytes = std::string("a\0b", 3) + std::string(100000, 'x');
+  ASSERT_TRUE(WriteFile(Path("f"), bytes, 0640).ok());
+  const Result<std::string> read = ReadFile(Path("f"));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(*read, bytes);
+}
+
+TEST_F(FilesTest, ReadsFilesThatHaveNoSize) {
+  const Result<std::string> read = ReadFile("/proc/self/status");
+  ASSERT_TRUE(read.ok());
+  EXPECT_NE(read->find("Name:"), std::string::npos);
+}
+
+TEST_F(FilesTest, NamesThePathAndTheReason) {
+  const Result<std::string> absent = ReadFile(Path("absent"));
+  ASSERT_FALSE(absent.ok());
+  EXPECT_EQ(absent.error().code(), ErrorCode::kNotFound);
+  EXPECT_EQ(absent.error().ToString(),
+            "open " + Path("absent") + ": No such file or directory (errno 2)");
+  const Result<std::string> directory = ReadFile(root_);
+  ASSERT_FALSE(directory.ok());
+  EXPECT_EQ(directory.error().ToString(), "read " + root_ + ": Is a directory (errno 21)");
+}
+
+TEST_F(FilesTest, ReplacesAtomicallyWithTheModeAsked) {
+  ASSERT_TRUE(WriteFile(Path("f"), "old", 0600).ok());
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), "new", 0664).ok());
+  EXPECT_EQ(*ReadFile(Path("f")), "new");
+  EXPECT_EQ(ModeOf(Path("f")), 0664u);
+  EXPECT_EQ(*ListDirectory(root_), std::vector<std::string>{"f"});
+}
+
+TEST_F(FilesTest, LeavesNothingBehindWhenTheRenameFails) {
+  ASSERT_TRUE(MakeDirectories(Path("d/below"), 0755).ok());
+  const Result<void> written = WriteFileAtomically(Path("d"), "x", 0600);
+  ASSERT_FALSE(written.ok());
+  EXPECT_EQ(*ListDirectory(root_), std::vector<std::string>{"d"});
+}
+
+TEST_F(FilesTest, ListsSortedAndWithoutDots) {
+  for (const char* name : {"b", "a", ".c"}) ASSERT_TRUE(WriteFile(Path(name), "", 0600).ok());
+  EXPECT_EQ(*ListDirectory(root_), (std::vector<std::string>{".c", "a", "b"}));
+  EXPECT_EQ(ListDirectory(Path("absent")).error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(FilesTest, MakesDirectoriesAndAcceptsThoseThatExist) {
+  EXPECT_TRUE(MakeDirectories(Path("a/b/c"), 0755).ok());
+  EXPECT_TRUE(MakeDirectories(Path("a/b/c/"), 0755).ok());
+  EXPECT_TRUE(MakeDirectories("/", 0755).ok());
+  ASSERT_TRUE(WriteFile(Path("f"), "", 0600).ok());
+  EXPECT_EQ(MakeDirectories(Path("f"), 0755).error().ToString(),
+            "make directory " + Path("f") + ": Not a directory (errno 20)");
+  EXPECT_FALSE(MakeDirectories(Path("f/g"), 0755).ok());
+}
+
+TEST_F(FilesTest, RemovesATreeButNotWhatItsLinksPointTo) {
+  ASSERT_TRUE(MakeDirectories(Path("keep"), 0755).ok());
+  ASSERT_TRUE(WriteFile(Path("keep/f"), "x", 0600).ok());
+  ASSERT_TRUE(MakeDirectories(Path("tree/a/b"), 0755).ok());
+  ASSERT_TRUE(WriteFile(Path("tree/a/f"), "x", 0600).ok());
+  ASSERT_EQ(symlink(Path("keep").c_str(), Path("tree/a/link").c_str()), 0);
+  EXPECT_TRUE(RemoveTree(Path("tree/")).ok());
+  EXPECT_FALSE(Exists(Path("tree")));
+  EXPECT_TRUE(Exists(Path("keep/f")));
+  EXPECT_TRUE(RemoveTree(Path("tree")).ok());
+}
+
+TEST_F(FilesTest, RemovesALinkItself) {
+  ASSERT_TRUE(MakeDirectories(Path("keep"), 0755).ok());
+  ASSERT_EQ(symlink("keep", Path("link").c_str()), 0);
+  EXPECT_EQ(*ReadLink(Path("link")), "keep");
+  EXPECT_TRUE(RemoveTree(Path("link")).ok());
+  EXPECT_FALSE(Exists(Path("link")));
+  EXPECT_TRUE(Exists(Path("keep")));
+}
+
+// In a child with its own mounts: 0 when a bind mount stopped the removal, 77 when mounts are not
+// ours to make.
+int RemoveAcrossABindMount(const std::string& root) {
+  if (unshare(CLONE_NEWNS) != 0) return 77;
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return 77;
+  const std::string target = root + "/tree/mounted";
+  if (mount((root + "/keep").c_str(), target.c_str(), nullptr, MS_BIND, nullptr) != 0) return 77;
+  const Result<void> below = RemoveTree(root + "/tree");
+  const Result<void> itself = RemoveTree(target);
+  if (below.ok() || itself.ok() || below.error().code() != ErrorCode::kBusy) return 1;
+  if (below.error().ToString() != target + " is a mount point and was left alone") return 2;
+  return Exists(root + "/keep/f") ? 0 : 3;
+}
+
+TEST_F(FilesTest, DoesNotCrossMounts) {
+  ASSERT_TRUE(MakeDirectories(Path("keep"), 0755).ok());
+  ASSERT_TRUE(WriteFile(Path("keep/f"), "x", 0600).ok());
+  ASSERT_TRUE(MakeDirectories(Path("tree/mounted"), 0755).ok());
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) _exit(RemoveAcrossABindMount(root_));
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  if (WEXITSTATUS(status) == 77)
+    GTEST_SKIP() << "needs the right to mount: run as root to test that mounts are not crossed";
+  EXPECT_EQ(WEXITSTATUS(status), 0);
+}
+
+TEST(JoinPath, PutsANameUnderARoot) {
+  EXPECT_EQ(JoinPath("/root", "proc/driver"), "/root/proc/driver");
+  EXPECT_EQ(JoinPath("/root/", "/proc"), "/root/proc");
+  EXPECT_EQ(JoinPath("/", "/proc"), "/proc");
+  EXPECT_EQ(JoinPath("", "a"), "a");
+  EXPECT_EQ(JoinPath("/root", ""), "/root");
+}
+
+TEST(ReadLink, ReportsWhatIsNoLink) {
+  EXPECT_EQ(ReadLink("/proc").error().ToString(), "read link /proc: Invalid argument (errno 22)");
+}
+
+TEST(UniqueFd, ClosesOnceAndMoves) {
+  UniqueFd first(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const int number = first.get();
+  ASSERT_TRUE(first.valid());
+  UniqueFd second = std::move(first);
+  EXPECT_EQ(second.get(), number);
+  second.Reset();
+  EXPECT_EQ(fcntl(number, F_GETFD), -1);
+  UniqueFd third(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const int kept = third.Release();
+  third.Reset();
+  EXPECT_GE(fcntl(kept, F_GETFD), 0);
+  close(kept);
+}
+
+}  // namespace
+}  // namespace partita::base
