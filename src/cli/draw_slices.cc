@@ -1,0 +1,253 @@
+#include "cli/draw_slices.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "cli/quantity.h"
+#include "cli/slice_layout.h"
+
+namespace partita::cli {
+
+namespace {
+
+using model::ComputeInstance;
+using model::GpuInstance;
+
+struct Border {
+  std::string_view left, tee, right;
+};
+
+// One GPU's row of slices while it is drawn.
+class SliceRow {
+ public:
+  SliceRow(const model::Gpu& gpu, const SliceLayout& layout, int cell, const Look& look)
+      : gpu_(gpu), layout_(layout), cell_(cell), glyphs_(look.glyphs()) {}
+
+  [[nodiscard]] Line Top() const {
+    return Edge({glyphs_.top_left, glyphs_.top_tee, glyphs_.top_right},
+                [](const GpuInstance& i) { return ProfileSpellings(i.profile_name); });
+  }
+
+  [[nodiscard]] Line Bottom() const {
+    return Edge(
+        {glyphs_.bottom_left, glyphs_.bottom_tee, glyphs_.bottom_right},
+        [](const GpuInstance& i) { return std::vector<std::string>{fmt::format("GI {}", i.id)}; });
+  }
+
+  [[nodiscard]] Line Middle() const {
+    Line line;
+    const SlicePiece* before = nullptr;
+    for (const SlicePiece& piece : layout_.pieces) {
+      AddDivider(before, &piece, line);
+      if (piece.instance != nullptr) {
+        AddComputeInstances(*piece.instance, Inner(piece), line);
+      } else {
+        AddFree(piece, line);
+      }
+      before = &piece;
+    }
+    AddDivider(before, nullptr, line);
+    return line;
+  }
+
+ private:
+  [[nodiscard]] int Inner(const SlicePiece& piece) const {
+    return static_cast<int>(piece.placement.size) * cell_ - 1;
+  }
+
+  [[nodiscard]] bool Held(const GpuInstance& instance) const {
+    return std::any_of(gpu_.processes.begin(), gpu_.processes.end(),
+                       [&](const model::Process& p) { return p.gpu_instance == instance.id; });
+  }
+
+  [[nodiscard]] Ink FrameInk(const SlicePiece* piece) const {
+    if (piece == nullptr || piece->instance == nullptr) return Ink::kFaint;
+    return Held(*piece->instance) ? Ink::kHeld : Ink::kIdle;
+  }
+
+  // A shared border takes the ink of the busier side.
+  [[nodiscard]] Ink SharedInk(const SlicePiece* left, const SlicePiece* right) const {
+    const Ink a = FrameInk(left);
+    const Ink b = FrameInk(right);
+    if (a == Ink::kHeld || b == Ink::kHeld) return Ink::kHeld;
+    return a == Ink::kIdle || b == Ink::kIdle ? Ink::kIdle : Ink::kFaint;
+  }
+
+  void AddDivider(const SlicePiece* left, const SlicePiece* right, Line& line) const {
+    const bool solid = (left != nullptr && left->instance != nullptr) ||
+                       (right != nullptr && right->instance != nullptr);
+    line.Add(solid ? glyphs_.down : glyphs_.down_free, SharedInk(left, right));
+  }
+
+  template <typename Spellings>
+  [[nodiscard]] Line Edge(const Border& border, Spellings spellings) const {
+    Line line;
+    const SlicePiece* before = nullptr;
+    for (const SlicePiece& piece : layout_.pieces) {
+      line.Add(before == nullptr ? border.left : border.tee, SharedInk(before, &piece));
+      const int inner = Inner(piece);
+      if (piece.instance == nullptr) {
+        line.Add(Repeat(glyphs_.across_free, inner), Ink::kFaint);
+      } else {
+        AddLabel(spellings(*piece.instance), inner, FrameInk(&piece), line);
+      }
+      before = &piece;
+    }
+    line.Add(border.right, FrameInk(before));
+    return line;
+  }
+
+  // The first spelling that fits, on the border.
+  void AddLabel(const std::vector<std::string>& spellings, int inner, Ink frame, Line& line) const {
+    std::string label = spellings.back();
+    for (const std::string& spelling : spellings) {
+      if (DisplayWidth(spelling) <= inner) {
+        label = spelling;
+        break;
+      }
+    }
+    label = Fit(label, inner, glyphs_);
+    int rest = inner - DisplayWidth(label);
+    if (rest > 0) {
+      line.Add(" ");
+      --rest;
+    }
+    line.Add(label, Ink::kStrong);
+    if (rest > 0) {
+      line.Add(" ");
+      --rest;
+    }
+    line.Add(Repeat(glyphs_.across, rest), frame);
+  }
+
+  void AddFree(const SlicePiece& piece, Line& line) const {
+    const int inner = Inner(piece);
+    std::string label = piece.kind == PieceKind::kFree ? "free" : "no fit";
+    if (DisplayWidth(label) > inner) label = piece.kind == PieceKind::kFree ? "" : "-";
+    const int left = (inner - DisplayWidth(label)) / 2;
+    line.Add(Repeat(" ", left)).Add(label, Ink::kFaint);
+    line.Add(Repeat(" ", inner - left - DisplayWidth(label)));
+  }
+
+  void AddComputeInstances(const GpuInstance& instance, int inner, Line& line) const {
+    if (instance.compute_instances.empty()) {
+      const std::string label =
+          Fit(inner >= 19 ? " no compute instance" : " no CI", inner, glyphs_);
+      line.Add(label, Ink::kWarning).Add(Repeat(" ", inner - DisplayWidth(label)));
+      return;
+    }
+    const auto slices = static_cast<int>(ComputeSlices(*gpu_.mig, instance));
+    std::vector<const ComputeInstance*> order;
+    for (const ComputeInstance& compute : instance.compute_instances) order.push_back(&compute);
+    std::sort(order.begin(), order.end(), [](const ComputeInstance* a, const ComputeInstance* b) {
+      return a->placement < b->placement;
+    });
+    const bool shares = RoomForShares(order, slices, inner);
+    int at = 0;  // columns of the box that are drawn
+    for (const ComputeInstance* compute : order) {
+      const auto [begin, end] = Columns(*compute, slices, inner);
+      // Compute slices between this one and the last belong to nobody.
+      line.Add(Repeat(" ", begin - at));
+      at = std::max(at, begin);
+      int room = end - at;
+      if (at > 0 && room > 0) {
+        line.Add(glyphs_.down_inner, Ink::kFaint);
+        --room;
+      }
+      AddComputeInstance(instance, *compute, shares, std::max(room, 0), line);
+      at = std::max(at, end);
+    }
+    if (at > 0 && at < inner) {
+      line.Add(glyphs_.down_inner, Ink::kFaint);
+      line.Add(Repeat(" ", inner - at - 1));
+    }
+  }
+
+  // The columns of a box that a compute instance covers, to scale.
+  static std::pair<int, int> Columns(const ComputeInstance& compute, int slices, int inner) {
+    const std::uint64_t start = compute.placement.start;
+    return {Column(start, slices, inner), Column(start + compute.placement.size, slices, inner)};
+  }
+
+  // Whether "2c" fits in every compute instance of a divided box: all show it or none.
+  static bool RoomForShares(const std::vector<const ComputeInstance*>& order,
+                            int slices,
+                            int inner) {
+    return std::all_of(order.begin(), order.end(), [&](const ComputeInstance* compute) {
+      const auto [begin, end] = Columns(*compute, slices, inner);
+      constexpr int kLabelled = 12;  // divider, " CI 0 1c", space, marker, space
+      return static_cast<int>(compute->slice_count) < slices && end - begin >= kLabelled;
+    });
+  }
+
+  // Where a compute slice begins in a box; beyond the last it is the box's end.
+  static int Column(std::uint64_t slice, int slices, int inner) {
+    if (slice >= static_cast<std::uint64_t>(slices)) return inner;
+    return static_cast<int>(slice) * inner / slices;
+  }
+
+  void AddComputeInstance(const GpuInstance& instance,
+                          const ComputeInstance& compute,
+                          bool with_share,
+                          int room,
+                          Line& line) const {
+    std::uint64_t memory = 0;
+    bool held = false;
+    for (const model::Process& process : gpu_.processes) {
+      if (!Holds(process, instance, compute)) continue;
+      held = true;
+      if (process.memory) memory += process.memory->value();
+    }
+    const std::string_view marker = held ? glyphs_.held : glyphs_.idle;
+    const Ink ink = held ? Ink::kHeld : Ink::kIdle;
+    std::string left = fmt::format(" CI {}", compute.id);
+    if (with_share) left += fmt::format(" {}c", compute.slice_count);
+    std::string right = fmt::format("{} ", marker);
+    const std::string with_memory = fmt::format("{} {} ", marker, WithUnit(model::Bytes(memory)));
+    if (memory > 0 && room > DisplayWidth(left) + DisplayWidth(with_memory)) right = with_memory;
+    if (room <= DisplayWidth(left) + 2) right = marker;
+    left = Fit(left, room - DisplayWidth(right), glyphs_);
+    right = Fit(right, room, glyphs_);
+    line.Add(left).Add(Repeat(" ", room - DisplayWidth(left) - DisplayWidth(right)));
+    line.Add(right, ink);
+  }
+
+  const model::Gpu& gpu_;
+  const SliceLayout& layout_;
+  int cell_;
+  const Glyphs& glyphs_;
+};
+
+}  // namespace
+
+Lines DrawSlices(const model::Gpu& gpu, int indent, const Look& look) {
+  if (!gpu.mig || !gpu.mig->enabled) return {};
+  const SliceLayout layout = LayOutSlices(*gpu.mig);
+  const Line margin = Line().PadTo(indent);
+  Lines lines;
+  const int cell =
+      layout.slices > 0 ? (look.width - indent - 1) / static_cast<int>(layout.slices) : 0;
+  if (cell >= 3) {
+    const SliceRow row(gpu, layout, cell, look);
+    for (const Line& line : {row.Top(), row.Middle(), row.Bottom()}) {
+      lines.push_back(Line(margin).Add(line));
+    }
+  }
+  for (const GpuInstance* instance : layout.misplaced) {
+    lines.push_back(Line(margin).Add(
+        fmt::format("{} GI {} {}: slices {} to {} overlap another instance or lie outside the GPU",
+                    look.glyphs().warning, instance->id, instance->profile_name,
+                    instance->placement.start,
+                    std::uint64_t{instance->placement.start} + instance->placement.size),
+        Ink::kWarning));
+  }
+  return lines;
+}
+
+}  // namespace partita::cli

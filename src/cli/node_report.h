@@ -1,0 +1,18 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "model/inventory.h"
+
+namespace partita::cli {
+
+// One look at a node, as every form of `partita status` shows it.
+struct NodeReport {
+  std::string host;
+  std::string time;              // RFC 3339, UTC, seconds
+  std::size_t gpus_on_node = 0;  // more than the inventory holds when --gpu selected some
+  model::Inventory inventory;
+};
+
+}  // namespace partita::cli

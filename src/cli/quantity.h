@@ -1,0 +1,21 @@
+// Numbers with units, as people read them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "model/ids.h"
+
+namespace partita::cli {
+
+// "18.2": GiB with one decimal, without the unit.
+[[nodiscard]] std::string InGibibytes(model::Bytes bytes);
+// "512 MiB" below one GiB, "12.0 GiB" from there on.
+[[nodiscard]] std::string WithUnit(model::Bytes bytes);
+// "212": watts, rounded.
+[[nodiscard]] std::string InWatts(model::Milliwatts power);
+// "1 process", "3 processes".
+[[nodiscard]] std::string Count(std::size_t count, std::string_view one, std::string_view many);
+
+}  // namespace partita::cli

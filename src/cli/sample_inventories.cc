@@ -1,0 +1,507 @@
+#include "cli/sample_inventories.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace partita::cli {
+
+namespace {
+
+using model::Bytes;
+using model::Celsius;
+using model::ComputeInstance;
+using model::ComputeInstanceId;
+using model::Gpu;
+using model::GpuIndex;
+using model::GpuInstance;
+using model::GpuInstanceId;
+using model::GpuInstanceProfile;
+using model::Mebibytes;
+using model::Megahertz;
+using model::Mig;
+using model::Milliwatts;
+using model::PciAddress;
+using model::Percent;
+using model::Placement;
+using model::ProfileConstant;
+using model::ProfileId;
+
+constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+constexpr std::uint64_t kGibi = std::uint64_t{1} << 30;
+
+NodeReport Report(std::string host, model::Inventory inventory) {
+  NodeReport report;
+  report.host = std::move(host);
+  report.time = "2026-11-15T01:06:49Z";
+  report.gpus_on_node = inventory.gpus.size();
+  report.inventory = std::move(inventory);
+  return report;
+}
+
+model::Driver Driver580() {
+  return {.version = "580.159.04",
+          .nvml_version = "13.580.159.04",
+          .cuda = model::CudaVersion{13, 0},
+          .library_path = "/usr/lib64/libnvidia-ml.so.1"};
+}
+
+GpuInstanceProfile Profile(std::uint32_t constant,
+                           std::uint32_t id,
+                           std::string name,
+                           std::uint32_t slices,
+                           std::uint32_t count,
+                           std::uint32_t multiprocessors,
+                           std::uint64_t memory,
+                           std::vector<Placement> placements) {
+  GpuInstanceProfile profile;
+  profile.constant = ProfileConstant(constant);
+  profile.id = ProfileId(id);
+  profile.nvml_name = name;
+  profile.name = std::move(name);
+  profile.slice_count = slices;
+  profile.instance_count = count;
+  profile.multiprocessors = multiprocessors;
+  profile.copy_engines = slices;
+  profile.memory = Mebibytes(memory);
+  profile.placements = std::move(placements);
+  return profile;
+}
+
+std::vector<Placement> At(std::vector<std::uint32_t> starts, std::uint32_t size) {
+  std::vector<Placement> placements;
+  for (const std::uint32_t start : starts) placements.push_back({start, size});
+  return placements;
+}
+
+std::vector<GpuInstanceProfile> A100Profiles() {
+  return {
+      Profile(0, 19, "1g.5gb", 1, 7, 14, 4864, At({0, 1, 2, 3, 4, 5, 6}, 1)),
+      Profile(1, 14, "2g.10gb", 2, 3, 28, 9856, At({0, 2, 4}, 2)),
+      Profile(2, 9, "3g.20gb", 3, 2, 42, 19968, At({0, 4}, 4)),
+      Profile(3, 5, "4g.20gb", 4, 1, 56, 19968, At({0}, 4)),
+      Profile(4, 0, "7g.40gb", 7, 1, 98, 40192, At({0}, 8)),
+      Profile(7, 20, "1g.5gb+me", 1, 1, 14, 4864, At({0, 1, 2, 3, 4, 5, 6}, 1)),
+      Profile(9, 15, "1g.10gb", 1, 4, 14, 9856, At({0, 2, 4, 6}, 2)),
+  };
+}
+
+std::vector<GpuInstanceProfile> H200Profiles() {
+  return {
+      Profile(0, 19, "1g.18gb", 1, 7, 16, 16384, At({0, 1, 2, 3, 4, 5, 6}, 1)),
+      Profile(1, 14, "2g.35gb", 2, 3, 32, 33280, At({0, 2, 4}, 2)),
+      Profile(2, 9, "3g.71gb", 3, 2, 60, 71424, At({0, 4}, 4)),
+      Profile(3, 5, "4g.71gb", 4, 1, 64, 71424, At({0}, 4)),
+      Profile(4, 0, "7g.141gb", 7, 1, 132, 143360, At({0}, 8)),
+      Profile(7, 20, "1g.18gb+me", 1, 1, 16, 16384, At({0, 1, 2, 3, 4, 5, 6}, 1)),
+      Profile(9, 15, "1g.35gb", 1, 4, 26, 33280, At({0, 2, 4, 6}, 2)),
+  };
+}
+
+// The instances of one GPU, added one by one as a person would ask for them.
+class MigBuilder {
+ public:
+  MigBuilder(std::vector<GpuInstanceProfile> profiles, std::uint32_t gpu) : gpu_(gpu) {
+    mig_.enabled = mig_.pending_enabled = true;
+    mig_.profiles = std::move(profiles);
+    for (const GpuInstanceProfile& profile : mig_.profiles) {
+      for (const Placement& place : profile.placements) {
+        mig_.memory_slices = std::max(mig_.memory_slices, place.start + place.size);
+      }
+    }
+  }
+
+  // `shares` are the compute slices of its compute instances; none: an instance without one.
+  MigBuilder& Add(const std::string& profile,
+                  std::uint32_t start,
+                  std::uint32_t id,
+                  const std::vector<std::uint32_t>& shares) {
+    const auto found = std::find_if(mig_.profiles.begin(), mig_.profiles.end(),
+                                    [&](const auto& p) { return p.name == profile; });
+    GpuInstance instance;
+    instance.id = GpuInstanceId(id);
+    instance.profile = found->id;
+    instance.profile_name = profile;
+    instance.placement = {start, found->placements.front().size};
+    instance.access = model::CapabilityMinor(3 + 135 * gpu_ + 9 * id);
+    std::uint32_t at = 0;
+    for (std::uint32_t c = 0; c < shares.size(); ++c) {
+      ComputeInstance compute;
+      compute.id = ComputeInstanceId(c);
+      compute.placement = {at, shares[c]};
+      compute.slice_count = shares[c];
+      compute.multiprocessors = found->multiprocessors * shares[c] / found->slice_count;
+      const bool whole = shares[c] == found->slice_count;
+      compute.name = whole ? profile : fmt::format("{}c.{}", shares[c], profile);
+      compute.uuid = model::MigUuid(fmt::format("MIG-{:08x}-5c1f-5d3e-8b7a-{:04x}{:04x}{:04x}",
+                                                0x3fa10000 + gpu_, gpu_, id, c));
+      compute.slot = slot_++;
+      compute.access = model::CapabilityMinor(4 + 135 * gpu_ + 9 * id + c);
+      at += shares[c];
+      instance.compute_instances.push_back(std::move(compute));
+    }
+    mig_.instances.push_back(std::move(instance));
+    return *this;
+  }
+
+  MigBuilder& Remaining(const std::string& profile, std::uint32_t count) {
+    for (GpuInstanceProfile& p : mig_.profiles) {
+      if (p.name == profile) p.remaining = count;
+    }
+    return *this;
+  }
+
+  [[nodiscard]] Mig Build() {
+    for (GpuInstanceProfile& profile : mig_.profiles) {
+      if (!profile.remaining) profile.remaining = 0;
+    }
+    return mig_;
+  }
+
+ private:
+  Mig mig_;
+  std::uint32_t gpu_;
+  std::uint32_t slot_ = 0;
+};
+
+model::Process Holder(std::int64_t pid, std::string name, std::uint64_t bytes) {
+  model::Process process;
+  process.pid = model::Pid(pid);
+  process.name = std::move(name);
+  process.memory = Bytes(bytes);
+  return process;
+}
+
+model::Process In(model::Process process, std::uint32_t gi, std::uint32_t ci) {
+  process.gpu_instance = GpuInstanceId(gi);
+  process.compute_instance = ComputeInstanceId(ci);
+  return process;
+}
+
+void Fill(Gpu& gpu, std::uint64_t total, std::uint64_t reserved, std::uint64_t used) {
+  gpu.memory =
+      model::Memory{Bytes(total), Bytes(reserved), Bytes(used), Bytes(total - reserved - used)};
+}
+
+Gpu H200() {
+  Gpu gpu;
+  gpu.index = GpuIndex(0);
+  gpu.minor = model::DeviceMinor(0);
+  gpu.uuid = model::GpuUuid("GPU-75dc73da-78d6-3405-d610-419a0819d22a");
+  gpu.name = "NVIDIA H200";
+  gpu.pci = {0, 0, 6, 0};
+  gpu.pci_device_id = 0x233510DE;
+  gpu.pci_subsystem_id = 0x18BF10DE;
+  gpu.serial = "1653724055491";
+  gpu.part_number = "692-2G520-0282-000";
+  gpu.vbios = "96.00.A5.00.1A";
+  gpu.module_id = 6;
+  gpu.numa_node = 0;
+  gpu.irq = 41;
+  gpu.architecture = model::Architecture::kHopper;
+  gpu.brand = 14;
+  gpu.compute_major = 9;
+  gpu.compute_minor = 0;
+  gpu.cores = 16896;
+  Fill(gpu, 150754820096, 644939776, 0);
+  gpu.bar1 = Bytes(274877906944);
+  gpu.pcie_generation = gpu.pcie_generation_max = 5;
+  gpu.pcie_width = gpu.pcie_width_max = 16;
+  gpu.persistence = true;
+  gpu.compute_mode = model::ComputeMode::kDefault;
+  gpu.ecc = gpu.ecc_pending = true;
+  gpu.addressing_mode = 0;
+  gpu.virtualization_mode = 1;
+  gpu.mig = Mig{};
+  gpu.mig->memory_slices = 8;
+  gpu.mig->profiles = H200Profiles();
+  gpu.readings = {.utilization = Percent(0),
+                  .memory_utilization = Percent(0),
+                  .temperature = Celsius(29),
+                  .power = Milliwatts(76578),
+                  .power_limit = Milliwatts(700000),
+                  .graphics_clock = Megahertz(345),
+                  .sm_clock = Megahertz(345),
+                  .memory_clock = Megahertz(3201),
+                  .video_clock = Megahertz(765),
+                  .performance_state = 0};
+  return gpu;
+}
+
+constexpr std::uint8_t kDgxBuses[] = {0x07, 0x0f, 0x47, 0x4e, 0x87, 0x90, 0xb7, 0xbd};
+constexpr int kDgxNuma[] = {3, 3, 1, 1, 7, 7, 5, 5};
+
+Gpu A100(std::uint32_t index) {
+  Gpu gpu;
+  gpu.index = GpuIndex(index);
+  gpu.minor = model::DeviceMinor(index);
+  gpu.uuid = model::GpuUuid(fmt::format("GPU-{:08x}-0a1b-4c2d-9e3f-5a6b7c8d9e0{}",
+                                        0x5d6f1b20 + index * 0x01010101, index));
+  gpu.name = "NVIDIA A100-SXM4-40GB";
+  gpu.pci = {0, kDgxBuses[index], 0, 0};
+  gpu.pci_device_id = 0x20B010DE;
+  gpu.numa_node = kDgxNuma[index];
+  gpu.architecture = model::Architecture::kAmpere;
+  gpu.compute_major = 8;
+  gpu.compute_minor = 0;
+  Fill(gpu, 40 * kGibi, 624 * kMebi, 0);
+  gpu.persistence = true;
+  gpu.compute_mode = model::ComputeMode::kDefault;
+  gpu.ecc = gpu.ecc_pending = true;
+  gpu.mig = Mig{};
+  gpu.mig->memory_slices = 8;
+  gpu.mig->profiles = A100Profiles();
+  gpu.readings.utilization = Percent(0);
+  gpu.readings.temperature = Celsius(static_cast<std::int32_t>(30 + index));
+  gpu.readings.power = Milliwatts(52000 + index * 1000);
+  gpu.readings.power_limit = Milliwatts(400000);
+  gpu.readings.sm_clock = Megahertz(210);
+  gpu.readings.memory_clock = Megahertz(1215);
+  gpu.readings.performance_state = 0;
+  return gpu;
+}
+
+void Busy(Gpu& gpu, std::uint64_t used, std::uint32_t load, std::uint32_t watts) {
+  Fill(gpu, gpu.memory->total.value(), gpu.memory->reserved.value(), used);
+  gpu.readings.utilization = Percent(load);
+  gpu.readings.power = Milliwatts(watts * 1000);
+  gpu.readings.temperature = Celsius(static_cast<std::int32_t>(34 + load / 3));
+  gpu.readings.sm_clock = Megahertz(1410);
+}
+
+void Slice(Gpu& gpu, Mig mig) {
+  gpu.mig = std::move(mig);
+  gpu.readings.utilization.reset();  // the driver does not count it in MIG mode
+}
+
+void LinkThroughSwitches(model::Inventory& inventory) {
+  for (std::size_t a = 0; a < inventory.gpus.size(); ++a) {
+    inventory.switch_links.push_back({inventory.gpus[a].pci, 12});
+    for (std::size_t b = a + 1; b < inventory.gpus.size(); ++b) {
+      const bool near = kDgxNuma[a] == kDgxNuma[b];
+      inventory.links.push_back({inventory.gpus[a].pci, inventory.gpus[b].pci,
+                                 near ? model::PathLevel::kSwitches : model::PathLevel::kSystem,
+                                 0});
+    }
+  }
+}
+
+}  // namespace
+
+NodeReport H200Idle() {
+  model::Inventory inventory;
+  inventory.generation = 1;
+  inventory.driver = Driver580();
+  inventory.gpus = {H200()};
+  inventory.nodes = {{"/dev/nvidia-caps/nvidia-cap1", 241, 1, 0400},
+                     {"/dev/nvidia-caps/nvidia-cap2", 241, 2, 0444},
+                     {"/dev/nvidia-uvm", 238, 0, 0666},
+                     {"/dev/nvidia-uvm-tools", 238, 1, 0666},
+                     {"/dev/nvidia0", 195, 0, 0666},
+                     {"/dev/nvidiactl", 195, 255, 0666}};
+  return Report("vm", std::move(inventory));
+}
+
+NodeReport DgxA100Mixed() {
+  model::Inventory inventory;
+  inventory.generation = 7;
+  inventory.driver = Driver580();
+  for (std::uint32_t i = 0; i < 8; ++i) inventory.gpus.push_back(A100(i));
+  std::vector<Gpu>& gpus = inventory.gpus;
+
+  Busy(gpus[0], 38 * kGibi, 97, 389);
+  gpus[0].processes = {Holder(48211, "/usr/bin/python3 train.py --config big.yaml", 38 * kGibi)};
+  gpus[1].compute_mode = model::ComputeMode::kExclusiveProcess;
+  gpus[1].processes = {Holder(1205, "nvidia-cuda-mps-server", 30 * kMebi)};
+  gpus[1].processes[0].kind = model::ProcessKind::kMps;
+  Fill(gpus[1], 40 * kGibi, 624 * kMebi, 30 * kMebi);
+
+  MigBuilder sevens(A100Profiles(), 2);
+  for (std::uint32_t s = 0; s < 7; ++s) sevens.Add(s == 6 ? "1g.5gb+me" : "1g.5gb", s, 7 + s, {1});
+  Slice(gpus[2], sevens.Build());
+  gpus[2].processes = {In(Holder(50101, "python3", 3 * kGibi), 7, 0),
+                       In(Holder(50102, "python3", 3 * kGibi), 8, 0),
+                       In(Holder(50344, "tritonserver", 2 * kGibi + 512 * kMebi), 10, 0)};
+  Fill(gpus[2], 40 * kGibi, 624 * kMebi, 8 * kGibi + 512 * kMebi);
+
+  Slice(
+      gpus[3],
+      MigBuilder(A100Profiles(), 3).Add("4g.20gb", 0, 1, {4}).Add("3g.20gb", 4, 2, {1, 2}).Build());
+  gpus[3].processes = {In(Holder(61007, "jupyter-lab", 700 * kMebi), 2, 1)};
+  Fill(gpus[3], 40 * kGibi, 624 * kMebi, 700 * kMebi);
+  Slice(gpus[4], MigBuilder(A100Profiles(), 4)
+                     .Add("2g.10gb", 0, 3, {2})
+                     .Add("1g.10gb", 6, 6, {1})
+                     .Remaining("1g.5gb", 4)
+                     .Remaining("2g.10gb", 2)
+                     .Remaining("1g.5gb+me", 1)
+                     .Remaining("1g.10gb", 2)
+                     .Build());
+  Slice(gpus[5], MigBuilder(A100Profiles(), 5).Add("7g.40gb", 0, 0, {1, 1, 1, 1, 1, 1, 1}).Build());
+  Slice(gpus[6],
+        MigBuilder(A100Profiles(), 6).Add("3g.20gb", 0, 1, {}).Add("3g.20gb", 4, 2, {3}).Build());
+  gpus[7].mig->pending_enabled = true;
+  LinkThroughSwitches(inventory);
+  return Report("dgx-a100-40", std::move(inventory));
+}
+
+NodeReport DgxA100Full() {
+  model::Inventory inventory;
+  inventory.driver = Driver580();
+  for (std::uint32_t i = 0; i < 8; ++i) {
+    Gpu gpu = A100(i);
+    MigBuilder builder(A100Profiles(), i);
+    for (std::uint32_t s = 0; s < 7; ++s) {
+      builder.Add("1g.5gb", s, 7 + s, {1});
+      gpu.processes.push_back(In(Holder(70000 + 10 * i + s, "python3", 4 * kGibi), 7 + s, 0));
+    }
+    Slice(gpu, builder.Build());
+    Fill(gpu, 40 * kGibi, 624 * kMebi, 28 * kGibi);
+    inventory.gpus.push_back(std::move(gpu));
+  }
+  LinkThroughSwitches(inventory);
+  return Report("dgx-a100-40", std::move(inventory));
+}
+
+NodeReport MixedProducts() {
+  model::Inventory inventory;
+  inventory.driver = Driver580();
+  Gpu t4;
+  t4.index = GpuIndex(0);
+  t4.minor = model::DeviceMinor(0);
+  t4.uuid = model::GpuUuid("GPU-1d1a2b3c-0000-4000-8000-000000000001");
+  t4.name = "Tesla T4";
+  t4.pci = {0, 0x3b, 0, 0};
+  t4.numa_node = 0;
+  t4.architecture = model::Architecture::kTuring;
+  Fill(t4, 16106127360, 460 * kMebi, 11 * kGibi);
+  t4.persistence = false;
+  t4.ecc = true;
+  t4.ecc_pending = false;
+  t4.pcie_width = 8;
+  t4.pcie_width_max = 16;
+  t4.readings.utilization = Percent(43);
+  t4.readings.temperature = Celsius(71);
+  t4.readings.power = Milliwatts(69400);
+  t4.readings.power_limit = Milliwatts(70000);
+  t4.processes = {Holder(901, "/opt/ffmpeg/bin/ffmpeg", 11 * kGibi)};
+
+  Gpu a30;
+  a30.index = GpuIndex(1);
+  a30.minor = model::DeviceMinor(1);
+  a30.uuid = model::GpuUuid("GPU-2e1a2b3c-0000-4000-8000-000000000002");
+  a30.name = "NVIDIA A30";
+  a30.pci = {0, 0xaf, 0, 0};
+  a30.numa_node = 1;
+  Fill(a30, 24 * kGibi, 600 * kMebi, 0);
+  Slice(a30, MigBuilder({Profile(0, 14, "1g.6gb", 1, 4, 14, 5952, At({0, 1, 2, 3}, 1)),
+                         Profile(1, 5, "2g.12gb", 2, 2, 28, 11968, At({0, 2}, 2)),
+                         Profile(3, 0, "4g.24gb", 4, 1, 56, 24000, At({0}, 4))},
+                        1)
+                 .Add("1g.6gb", 1, 4, {1})
+                 .Remaining("1g.6gb", 3)
+                 .Remaining("2g.12gb", 1)
+                 .Build());
+
+  Gpu pro;
+  pro.index = GpuIndex(2);
+  pro.minor = model::DeviceMinor(2);
+  pro.uuid = model::GpuUuid("GPU-3f1a2b3c-0000-4000-8000-000000000003");
+  pro.name = "NVIDIA RTX PRO 6000 Blackwell Server Edition";
+  pro.pci = {1, 0xd8, 0, 0};
+  pro.numa_node = 1;
+  Fill(pro, 96 * kGibi, 700 * kMebi, 0);
+  Slice(pro, MigBuilder({Profile(0, 14, "1g.24gb", 1, 4, 46, 24192, At({0, 3, 6, 9}, 3)),
+                         Profile(15, 21, "1g.24gb+me.all", 1, 1, 46, 24192, At({0, 3, 6, 9}, 3)),
+                         Profile(1, 5, "2g.48gb", 2, 2, 94, 48640, At({0, 6}, 6)),
+                         Profile(3, 0, "4g.96gb", 4, 1, 188, 97536, At({0}, 12))},
+                        2)
+                 .Add("2g.48gb", 0, 1, {1, 1})
+                 .Add("1g.24gb+me.all", 6, 5, {1})
+                 .Remaining("1g.24gb", 1)
+                 .Build());
+  inventory.gpus = {std::move(t4), std::move(a30), std::move(pro)};
+  inventory.links = {
+      {inventory.gpus[0].pci, inventory.gpus[1].pci, model::PathLevel::kSystem, 0},
+      {inventory.gpus[0].pci, inventory.gpus[2].pci, model::PathLevel::kSystem, 0},
+      {inventory.gpus[1].pci, inventory.gpus[2].pci, model::PathLevel::kNumaNode, 2}};
+  return Report("mixed", std::move(inventory));
+}
+
+NodeReport FaultyNode() {
+  model::Inventory inventory;
+  inventory.driver = Driver580();
+  Gpu lost = A100(1);
+  lost.memory.reset();
+  lost.mig.reset();
+  lost.readings = {};
+  lost.persistence.reset();
+  lost.compute_mode.reset();
+  lost.ecc.reset();
+  lost.faults = {{model::FaultKind::kLost,
+                  "the GPU has fallen off the bus. Stop its users and reboot the node; if it comes "
+                  "back lost, have the board and its power checked"}};
+  Gpu hung = A100(2);
+  hung.mig.reset();
+  hung.readings = {};
+  hung.readings.temperature = Celsius(41);
+  hung.faults = {
+      {model::FaultKind::kHung,
+       "no answer to nvmlDeviceGetUtilizationRates within 2 s. The driver may be stuck in "
+       "the kernel: see dmesg, and reset the GPU once nothing uses it"}};
+  Gpu missing;
+  missing.pci = {0, 0x4e, 0, 0};
+  missing.pci_device_id = 0x20B010DE;
+  missing.numa_node = 1;
+  missing.faults = {{model::FaultKind::kMissing,
+                     "bound to the nvidia driver but unknown to NVML. See dmesg for why the driver "
+                     "could not start it"}};
+  inventory.gpus = {A100(0), std::move(lost), std::move(hung), std::move(missing)};
+  inventory.problems = {
+      {"2", base::Error(base::ErrorCode::kTimeout, "no answer within 2 s")
+                .Within("nvmlDeviceGetUtilizationRates")
+                .Within("read load")},
+      {"", base::Error(base::ErrorCode::kDenied,
+                       "open /proc/driver/nvidia-caps/mig-minors: permission denied")
+               .WithNative({base::NativeKind::kErrno, 13})
+               .WithHint("run as root, or give this user the right to read the driver's files")}};
+  return Report("gpu-node-17", std::move(inventory));
+}
+
+NodeReport VfioNode() {
+  model::Inventory inventory;
+  inventory.driver = Driver580();
+  inventory.gpus = {A100(0)};
+  inventory.vfio = {
+      {.pci = {0, 0x47, 0, 0}, .pci_device_id = 0x20B010DE, .numa_node = 1, .iommu_group = 71},
+      {.pci = {0, 0x4e, 0, 0}, .pci_device_id = 0x20B010DE, .numa_node = 1, .iommu_group = 72}};
+  return Report("virt-3", std::move(inventory));
+}
+
+NodeReport NoDriver() {
+  model::Inventory inventory;
+  inventory.driver_error =
+      base::Error(base::ErrorCode::kUnavailable,
+                  "no NVIDIA driver answers on this machine: tried libnvidia-ml.so.1 (not found), "
+                  "/usr/lib64/libnvidia-ml.so.1 (not found)")
+          .WithHint("install the NVIDIA driver, or name its place with --driver-root or --library");
+  return Report("laptop", std::move(inventory));
+}
+
+NodeReport HostileNames() {
+  NodeReport report = H200Idle();
+  report.host = "h\x1b[2Jost";
+  Gpu& gpu = report.inventory.gpus[0];
+  gpu.processes = {
+      Holder(1, "\x1b]0;owned\x07rm -rf", kGibi), Holder(2, "\xff\xfe\x80", kGibi),
+      Holder(3, "/usr/bin/\xe8\xae\xad\xe7\xbb\x83\xe5\xa4\xa7\xe6\xa8\xa1\xe5\x9e\x8b.py", kGibi),
+      Holder(4, "", kGibi), Holder(4194304, "a\nb\tc", kGibi)};
+  gpu.processes[3].memory.reset();
+  return report;
+}
+
+}  // namespace partita::cli
