@@ -1,0 +1,18 @@
+// The `mig:` part of a product file: geometry and the two profile tables.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/document.h"
+#include "config/problems.h"
+#include "sim/state/layout.h"
+
+namespace partita::sim::tool {
+
+void ReadMig(const config::Node& mig,
+             const std::vector<std::string>& sources,
+             config::Problems& problems,
+             Board& board);
+
+}  // namespace partita::sim::tool
