@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import shutil
+import sys
 import tempfile
 
 from harness.shell import Failure, SetupError, check, run
@@ -38,8 +39,6 @@ PROGRAMS = {
     ],
     "listdevices": ["."],
 }
-HEADER_MODULE = "judges/go-nvml"
-HEADER_PACKAGE = "github.com/NVIDIA/go-nvml"
 
 BUILD_SECONDS = 1800
 FETCH_SECONDS = 600
@@ -123,7 +122,7 @@ def fetch_toolchain(old_go, log):
             f"put a Go {'.'.join(map(str, NEEDED))} or newer on PATH"
         )
     module = f"golang.org/toolchain@v0.0.1-go{TOOLCHAIN}.linux-{machine}"
-    print(f"compat: {old_go} is too old; fetching Go {TOOLCHAIN} as a Go module", flush=True)
+    print(f"compat: {old_go} is too old; fetching Go {TOOLCHAIN} as a module", file=sys.stderr)
     environment = dict(os.environ, GOFLAGS="-mod=mod", GO111MODULE="on")
     environment.pop("GOROOT", None)
     with tempfile.TemporaryDirectory() as folder:
@@ -171,7 +170,7 @@ def build_programs(compat, go):
         target = os.path.join(cache_directory(), "judges", cache_key(folder, go))
         names = [program_name(module, package) for package in packages]
         if not all(os.path.exists(os.path.join(target, name)) for name in names):
-            print(f"compat: building {', '.join(names)}", flush=True)
+            print(f"compat: building {', '.join(names)}", file=sys.stderr, flush=True)
             build_module(go, folder, packages, names, target)
         programs.update({name: os.path.join(target, name) for name in names})
     return programs
@@ -208,8 +207,16 @@ def build_module(go, folder, packages, names, target):
 
 def nvml_header(compat, go):
     """The path of NVIDIA's nvml.h in the module cache (downloaded and checked against go.sum)."""
-    done = go.check("mod", "download", "-json", HEADER_PACKAGE, cwd=os.path.join(compat, HEADER_MODULE))
-    header = os.path.join(json.loads(done.stdout)["Dir"], "pkg", "nvml", "nvml.h")
-    if not os.path.exists(header):
-        raise SetupError(f"{HEADER_PACKAGE} holds no pkg/nvml/nvml.h (looked for {header})")
-    return header
+    return module_file(compat, go, "judges/go-nvml", "pkg/nvml/nvml.h")
+
+
+def module_file(compat, go, module, path):
+    """A file of the project that the module `module` of ours pins."""
+    folder = os.path.join(compat, module)
+    with open(os.path.join(folder, "go.mod"), encoding="utf-8") as file:
+        project = re.search(r"^require (\S+) v", file.read(), re.M)[1]
+    done = go.check("mod", "download", "-json", project, cwd=folder)
+    found = os.path.join(json.loads(done.stdout)["Dir"], path)
+    if not os.path.exists(found):
+        raise SetupError(f"{project} holds no {path} (looked for {found})")
+    return found

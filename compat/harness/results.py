@@ -25,15 +25,15 @@ class Session:
         try:
             yield
         except Failure as failure:
-            self._fail(name, str(failure))
+            self.fail(name, str(failure))
         except Exception as error:  # a broken judge must not hide the results of the others
             self.log.write(traceback.format_exc())
-            self._fail(name, f"{type(error).__name__}: {error}")
+            self.fail(name, f"{type(error).__name__}: {error}")
         else:
             self.passed += 1
             self.log.write(f"=== {name}: passed")
 
-    def _fail(self, name, message):
+    def fail(self, name, message):
         self.failed += 1
         self.log.write(f"=== {name}: FAILED: {message}")
         print(f"FAIL {self.judge} on {self.profile}, {name}: {message}", flush=True)
@@ -51,6 +51,8 @@ class Results:
         start = time.monotonic()
         try:
             yield session
+        except Failure as failure:
+            session.fail("outside any case", str(failure))
         finally:
             session.log.close()
             seconds = time.monotonic() - start

@@ -1,0 +1,271 @@
+"""nvidia-mig-parted judges the MIG model: NVIDIA's own default configurations, and bad ones."""
+
+import json
+import re
+
+from harness import facts
+from harness.node import PROFILES, Node, build_config, spec
+from harness.shell import Failure, last_words
+
+JUDGE = "mig-parted"
+
+
+def judge(context, results):
+    defaults = context.module_file("judges/mig-parted", "deployments/systemd/config-default.yaml")
+    for profile in PROFILES:
+        with results.session(JUDGE, profile) as session, Node(context, profile, session.log) as node:
+            default_configurations(node, session, defaults)
+            modes(node, session, context)
+            must_fail(node, session, context)
+            several_layouts(node, session, context)
+            checkpoints(node, session, context)
+
+
+# ---- the default file -------------------------------------------------------------------------------
+
+
+def default_configurations(node, session, path):
+    """Every label of NVIDIA's default file: those that fit the node hold, all others fail."""
+    with session.case("the default configurations were read"):
+        labels = re.findall(r"^  (all-[\w.+-]+):", facts.read(path), re.M)
+        if len(labels) < 80:
+            raise Failure(f"{path} has {len(labels)} labels, expected about 81")
+    for label in labels:
+        wanted = expected_devices(label, node.facts.product)
+        with session.case(label):
+            if wanted is None:
+                refuses(node, path, label)
+            else:
+                accepts(node, path, label, wanted)
+
+
+def expected_devices(label, product):
+    """What the label means on the node's MIG product: profiles, {} for none, "off", None: no fit."""
+    name = label[len("all-"):]
+    if name in ("disabled", "enabled"):
+        return {"disabled": "off", "enabled": {}}[name]
+    if name == "balanced":
+        return {product.plain(1).name: 2, product.plain(2).name: 1, product.plain(3).name: 1}
+    for candidate in product.profiles.values():
+        if candidate.resource == "mig-" + name:
+            return {candidate.name: candidate.count}
+    return None
+
+
+def accepts(node, path, label, wanted):
+    apply(node, path, label)
+    devices = None if wanted == "off" else wanted
+    exported = export(node)
+    if exported != expected_export(node.facts, {i: devices for i in node.facts.capable}):
+        raise Failure(f"export after {label}: {exported}")
+    if len(node.facts.capable) == len(node.facts.gpus) or devices is None:
+        check_assert(node, path, label)
+    elif not assert_fails(node, path, label):
+        raise Failure("assert of `devices: all` must fail where a GPU has no MIG")
+
+
+def refuses(node, path, label):
+    """A label for other boards: apply fails, or matches no GPU and then assert fails."""
+    done = node.mig_parted("apply", "-f", path, "-c", label, timeout=120)
+    if done.returncode == 0 and not assert_fails(node, path, label):
+        raise Failure(f"{label} is for other boards, yet apply and assert accept it")
+
+
+# ---- modes ----------------------------------------------------------------------------------------------
+
+
+def modes(node, session, context):
+    everything = {
+        "on": [spec(node.facts.capable, {})] + incapable(node.facts),
+        "off": [spec("all", None)],
+    }
+    path = write(context, everything)
+    with session.case("mode only: on"):
+        apply(node, path, "on", "--mode-only")
+        check_assert(node, path, "on", "--mode-only")
+        if not assert_fails(node, path, "off", "--mode-only"):
+            raise Failure("assert says that MIG is off everywhere just after it was switched on")
+    with session.case("mode only: off"):
+        apply(node, path, "off", "--mode-only")
+        check_assert(node, path, "off")
+    with session.case("a pending mode is not the current one"):
+        skip_reset(node, path)
+
+
+def skip_reset(node, path):
+    """Before Hopper a mode change may wait for a reset; --skip-reset then leaves it waiting."""
+    done = node.mig_parted("apply", "-f", path, "-c", "on", "--mode-only", "--skip-reset")
+    if done.returncode != 0:
+        raise Failure(f"apply --skip-reset: {last_words(done)}")
+    waits = node.profile == "dgx-a100-40"
+    if assert_fails(node, path, "on", "--mode-only") != waits:
+        raise Failure(f"MIG mode after --skip-reset: expected {'pending' if waits else 'on'}")
+    apply(node, path, "on", "--mode-only")
+    check_assert(node, path, "on", "--mode-only")
+    apply(node, path, "off")
+
+
+# ---- what must fail ---------------------------------------------------------------------------------
+
+
+def must_fail(node, session, context):
+    product, first = node.facts.product, node.facts.capable[0]
+    one, three, four, seven = (product.plain(n) for n in (1, 3, 4, 7))
+    bad = {
+        "one too many": {one.name: one.count + 1},
+        "two of the one that exists once": {four.name: 2},
+        "the whole GPU and a slice": {seven.name: 1, one.name: 1},
+        "three thirds": {three.name: 3},
+        "three eighths thrice over": {four.name: 1, three.name: 2},
+        "media extensions twice": {one.name + "+me": 2},
+        "a profile of no board": {"5g.50gb": 1},
+        "the right slices with the wrong memory": {f"{one.slices}g.33gb": 1},
+    }
+    for name, devices in bad.items():
+        with session.case(f"must fail: {name}"):
+            path = write(context, {"bad": [spec([first], devices)]})
+            done = node.mig_parted("apply", "-f", path, "-c", "bad", timeout=120)
+            if done.returncode == 0:
+                raise Failure(f"{devices} was applied")
+            leftovers = export(node)
+            if leftovers != expected_export(node.facts, {first: {}}) and "no board" not in name:
+                raise Failure(f"after the refusal the node holds {leftovers}")
+    for index, gpu in enumerate(node.facts.gpus):
+        if not gpu.product.profiles:
+            with session.case(f"must fail: MIG on GPU {index}, {gpu.product.name}"):
+                path = write(context, {"bad": [spec([index], {})]})
+                done = node.mig_parted("apply", "-f", path, "-c", "bad")
+                if done.returncode == 0 or "non MIG-capable" not in done.stderr:
+                    raise Failure(f"exit {done.returncode}: {last_words(done)}")
+    with session.case("must fail: a GPU index that does not exist"):
+        path = write(context, {"bad": [spec([len(node.facts.gpus)], {})]})
+        if not assert_fails(node, path, "bad"):
+            raise Failure("assert accepted a GPU that is not there")
+    with session.case("assert --valid-config judges the file alone"):
+        path = write(context, {"fine": [spec([first], {one.name: 1})]})
+        check_assert(node, path, "fine", "--valid-config")
+
+
+# ---- layouts of several kinds -----------------------------------------------------------------------
+
+
+def several_layouts(node, session, context):
+    product, capable = node.facts.product, node.facts.capable
+    one, two, three, four, seven = (product.plain(n) for n in (1, 2, 3, 4, 7))
+    multisets = {
+        "4+3": {four.name: 1, three.name: 1},
+        "4+2+1": {four.name: 1, two.name: 1, one.name: 1},
+        "3+3": {three.name: 2},
+        "3+2+2": {three.name: 1, two.name: 2},
+        "3+1+1+1+1": {three.name: 1, one.name: 4},
+        "2+2+2+1": {two.name: 3, one.name: 1},
+        "7": {seven.name: 1},
+        "two compute instances share 3g": {f"1c.{three.name}": 1, f"2c.{three.name}": 1},
+        "a slice with media extensions": {one.name + "+me": 1, one.name: 6},
+    }
+    for name, devices in multisets.items():
+        with session.case(f"layout {name}"):
+            holds(node, context, {index: devices for index in capable})
+    if len(capable) > 1:
+        with session.case("a different layout on each GPU"):
+            choices = list(multisets.values()) + [None]
+            holds(node, context, {i: choices[n % len(choices)] for n, i in enumerate(capable)})
+    with session.case("a layout applied twice changes nothing"):
+        path = holds(node, context, {index: {two.name: 3} for index in capable})
+        before = minors(node)
+        apply(node, path, "layout")
+        if minors(node) != before:
+            raise Failure("the second apply re-created instances")
+    with session.case("everything off"):
+        holds(node, context, {index: None for index in capable})
+
+
+def holds(node, context, layout):
+    """Applies a layout by GPU index, asserts it and compares the export. Returns the file's path."""
+    specs = [spec([index], devices) for index, devices in layout.items()] + incapable(node.facts)
+    path = write(context, {"layout": specs})
+    apply(node, path, "layout")
+    check_assert(node, path, "layout")
+    exported = export(node)
+    if exported != expected_export(node.facts, layout):
+        raise Failure(f"export: {exported}")
+    return path
+
+
+def checkpoints(node, session, context):
+    """Checkpoint and restore: the one path of mig-parted that names placements."""
+    product, capable = node.facts.product, node.facts.capable
+    layout = {index: {product.plain(3).name: 1, product.plain(1).name: 2} for index in capable}
+    with session.case("checkpoint and restore"):
+        holds(node, context, layout)
+        path = context.scratch("checkpoint.json")
+        run_or_fail(node, "checkpoint", "-f", path)
+        before = minors(node)
+        holds(node, context, {index: {product.plain(7).name: 1} for index in capable})
+        run_or_fail(node, "restore", "-f", path)
+        if export(node) != expected_export(node.facts, layout):
+            raise Failure(f"restored: {export(node)}")
+        if minors(node) != before:
+            raise Failure("the instances did not return to their placements")
+        holds(node, context, {index: None for index in capable})
+
+
+# ---- words ------------------------------------------------------------------------------------------------
+
+
+def incapable(node_facts):
+    rest = [i for i in range(len(node_facts.gpus)) if i not in node_facts.capable]
+    return [spec(rest, None)] if rest else []
+
+
+def write(context, configs):
+    path = context.scratch("mig-config.yaml")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(build_config(configs))
+    return path
+
+
+def run_or_fail(node, *arguments):
+    done = node.mig_parted(*arguments, timeout=120)
+    if done.returncode != 0:
+        raise Failure(f"mig-parted {arguments[0]}: {last_words(done)}")
+    return done
+
+
+def apply(node, path, label, *options):
+    run_or_fail(node, "apply", "-f", path, "-c", label, *options)
+
+
+def check_assert(node, path, label, *options):
+    run_or_fail(node, "assert", "-f", path, "-c", label, *options)
+
+
+def assert_fails(node, path, label, *options):
+    return node.mig_parted("assert", "-f", path, "-c", label, *options).returncode != 0
+
+
+def export(node):
+    """GPU index -> devices (None: MIG off), from mig-parted's own export."""
+    document = json.loads(run_or_fail(node, "export", "-o", "json").stdout)
+    state = {}
+    for entry in document["mig-configs"]["current"]:
+        devices = dict(entry.get("mig-devices") or {}) if entry["mig-enabled"] else None
+        for index in matching(entry, node.facts):
+            state[index] = devices
+    return state
+
+
+def matching(entry, node_facts):
+    filters = entry.get("device-filter") or [gpu.product.device_id for gpu in node_facts.gpus]
+    filters = [filters] if isinstance(filters, str) else filters
+    indices = range(len(node_facts.gpus)) if entry["devices"] == "all" else entry["devices"]
+    return [i for i in indices if node_facts.gpus[i].product.device_id.upper() in map(str.upper, filters)]
+
+
+def expected_export(node_facts, layout):
+    return {index: layout.get(index) for index in range(len(node_facts.gpus))}
+
+
+def minors(node):
+    """The capability minors of the instances there are: equal minors, equal instance ids."""
+    return node.check(["ls", "/dev/nvidia-caps"]).stdout.split()
