@@ -1,6 +1,7 @@
 #include "sim/nvml/readings_model.h"
 
 #include "sim/nvml/nvml_abi.h"
+#include "sim/state/mig.h"
 
 namespace partita::sim::nvml {
 namespace {
@@ -143,16 +144,9 @@ void AddLoad(Load* load, const Holder& holder) {
   load->memory_bytes += holder.memory_bytes;
 }
 
-const GiProfile* ProfileOf(const Board& board, const GpuInstance& instance) {
-  for (uint32_t i = 0; i < board.gi_profile_count && i < kMaxGiProfiles; ++i) {
-    if (board.gi_profiles[i].constant == instance.profile) return &board.gi_profiles[i];
-  }
-  return nullptr;
-}
-
 uint64_t InstanceOverhead(const Board& board, const GpuInstance& instance) {
   if (instance.live == 0) return 0;
-  const GiProfile* profile = ProfileOf(board, instance);
+  const GiProfile* profile = FindGiProfile(board, instance.profile);
   return profile == nullptr ? 0 : profile->placement_size * kMebibyte;
 }
 

@@ -38,7 +38,4 @@ void AddLoad(Load* load, const Holder& holder);
 uint64_t InstanceOverhead(const Board& board, const GpuInstance& instance);
 uint64_t InstanceOverhead(const Board& board, const Gpu& state);
 
-// The profile of a live instance, or null if its number is not one of the board's.
-const GiProfile* ProfileOf(const Board& board, const GpuInstance& instance);
-
 }  // namespace partita::sim::nvml

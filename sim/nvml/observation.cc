@@ -1,0 +1,107 @@
+#include "sim/nvml/observation.h"
+
+#include "sim/state/holders.h"
+#include "sim/state/mig.h"
+#include "sim/state/time.h"
+
+namespace partita::sim::nvml {
+namespace {
+
+struct HolderTable {
+  Holder holders[kMaxHolders];
+};
+
+// The state's table at one instant, without a look at who still lives.
+void CopyHolders(HolderTable* out) {
+  State().Read([out](const Slot& slot) {
+    for (uint32_t i = 0; i < kMaxHolders; ++i) out->holders[i] = slot.holders[i];
+    return 0;
+  });
+}
+
+bool IsOn(const Device& device, const Holder& holder) {
+  if (holder.live == 0 || holder.gpu != device.gpu) return false;
+  return !device.is_mig || (holder.gpu_instance == device.gpu_instance &&
+                            holder.compute_instance == device.compute_instance);
+}
+
+// Compute slices that a process may use, of those the GPU has.
+uint32_t SlicesOf(const Device& device, const Holder& holder) {
+  const Board& board = *device.board;
+  if (holder.gpu_instance >= kMaxGpuInstances) return board.compute_slices;
+  const GpuInstance& instance = device.state.instances[holder.gpu_instance];
+  if (holder.compute_instance < kMaxComputeInstances) {
+    return instance.compute[holder.compute_instance].size;
+  }
+  const GiProfile* profile = FindGiProfile(board, instance.profile);
+  return profile == nullptr ? board.compute_slices : profile->slice_count;
+}
+
+// A process that keeps one of seven slices busy keeps a seventh of the GPU busy.
+Holder AsShareOfGpu(const Device& device, const Holder& holder) {
+  Holder share = holder;
+  const uint32_t all = device.board->compute_slices;
+  if (holder.gpu_instance == kNone || all == 0) return share;
+  share.utilization = holder.utilization * SlicesOf(device, holder) / all;
+  share.memory_utilization = holder.memory_utilization * SlicesOf(device, holder) / all;
+  return share;
+}
+
+Load LoadOn(const Device& device) {
+  ProcessList all;
+  ListProcesses(device, &all);
+  Load load{};
+  for (uint32_t i = 0; i < all.count; ++i) {
+    AddLoad(&load, AsShareOfGpu(device, all.processes[i].holder));
+  }
+  return load;
+}
+
+}  // namespace
+
+void ListProcesses(const Device& device, ProcessList* out) {
+  HolderTable table;
+  CopyHolders(&table);
+  out->count = 0;
+  for (uint32_t i = 0; i < kMaxHolders; ++i) {
+    if (!IsOn(device, table.holders[i])) continue;
+    const HolderView view = LookAtHolder(State().root(), table.holders[i], i);
+    if (view.alive) out->processes[out->count++] = {table.holders[i], view.pid};
+  }
+}
+
+uint64_t ProcessMemory(const Device& device) {
+  Device whole = device;
+  whole.is_mig = false;
+  ProcessList all;
+  ListProcesses(whole, &all);
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < all.count; ++i) {
+    const Holder& holder = all.processes[i].holder;
+    if (device.is_mig && holder.gpu_instance != device.gpu_instance) continue;
+    sum += holder.memory_bytes;
+  }
+  return sum;
+}
+
+Readings ReadSensors(const Device& device) {
+  return ReadingsAt(TheMachine(), device.gpu, device.state, LoadOn(device), ReadNow());
+}
+
+WideFact ReadEnergy(const Device& device) {
+  const Board& board = *device.board;
+  if (board.power_idle_mw.known == 0) return {};
+  const uint64_t millijoules = State().Read([&](const Slot& slot) {
+    const uint64_t now = SimulatedNow(slot.clock);
+    const uint64_t up = now > slot.driver_loaded_ns ? now - slot.driver_loaded_ns : 0;
+    uint64_t sum = slot.gpus[device.gpu].energy_before_mj;
+    sum += board.power_idle_mw.value * (up / 1000) / 1'000'000;
+    for (const Holder& holder : slot.holders) {
+      if (holder.live != 0 && holder.gpu == device.gpu) sum += HolderEnergyMj(board, holder, now);
+    }
+    return sum;
+  });
+  return {.known = 1, .value = millijoules};
+}
+
+}  // namespace partita::sim::nvml
