@@ -194,22 +194,21 @@ class CommandLineParser {
     Invocation::Setting& setting = invocation_.settings_[option.name];
     if (setting.given && !option.repeatable)
       return UsageError(fmt::format("option {} is given twice", name));
-    if (!option.value_name.empty()) TRY_VOID(CheckChoice(option, value, "option " + name));
+    if (!option.value_name.empty()) TRY_VOID(CheckChoice(option.choices, value, "option " + name));
     setting.given = true;
     setting.values.push_back(std::move(value));
     return {};
   }
 
-  Result<void> CheckChoice(const Option& option,
+  // `where` names the option, variable or argument: "option -o".
+  Result<void> CheckChoice(const std::vector<std::string>& choices,
                            const std::string& value,
                            const std::string& where) const {
-    if (option.choices.empty()) return {};
-    if (std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end())
+    if (choices.empty() || std::find(choices.begin(), choices.end(), value) != choices.end())
       return {};
-    const std::string near = DidYouMean(value, option.choices);
-    return UsageError(
-        fmt::format("{} takes {}, not {}", where, JoinWithOr(option.choices), Quoted(value)),
-        near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
+    const std::string near = DidYouMean(value, choices);
+    return UsageError(fmt::format("{} takes {}, not {}", where, JoinWithOr(choices), Quoted(value)),
+                      near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
   }
 
   Result<void> Positional(const std::string& word) {
@@ -254,16 +253,22 @@ class CommandLineParser {
     for (const Command* each : chain_) {
       for (const Option& option : each->options) TRY_VOID(CompleteOption(option));
     }
-    std::size_t given = invocation_.arguments_.size();
-    for (const Argument& argument : command().arguments) {
-      if (given == 0 && argument.required)
-        return UsageError(fmt::format("missing argument {}", argument.name));
-      if (given > 0) --given;
+    return CheckArguments();
+  }
+
+  Result<void> CheckArguments() const {
+    const std::vector<Argument>& declared = command().arguments;
+    const std::vector<std::string>& given = invocation_.arguments_;
+    for (std::size_t i = given.size(); i < declared.size(); ++i) {
+      if (declared[i].required)
+        return UsageError(fmt::format("missing argument {}", declared[i].name));
     }
-    const bool endless = !command().arguments.empty() && command().arguments.back().repeatable;
-    if (given > 0 && !endless) {
-      return UsageError(fmt::format("unexpected argument {}",
-                                    Quoted(invocation_.arguments_[command().arguments.size()])));
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      const bool endless = !declared.empty() && declared.back().repeatable;
+      if (i >= declared.size() && !endless)
+        return UsageError(fmt::format("unexpected argument {}", Quoted(given[i])));
+      const Argument& argument = declared[std::min(i, declared.size() - 1)];
+      TRY_VOID(CheckChoice(argument.choices, given[i], argument.name));
     }
     return {};
   }
@@ -282,7 +287,7 @@ class CommandLineParser {
         setting.given = *on;
         return {};
       }
-      TRY_VOID(CheckChoice(option, *value, "environment variable " + option.environment));
+      TRY_VOID(CheckChoice(option.choices, *value, "environment variable " + option.environment));
       setting.given = true;
       setting.values.push_back(*std::move(value));
       return {};

@@ -35,6 +35,7 @@ struct Argument {
   std::string help{};
   bool required = true;
   bool repeatable = false;  // only the last one can be
+  std::vector<std::string> choices{};
 };
 
 struct Example {

@@ -93,82 +93,94 @@ std::vector<std::string> OfferedFlags(const CommandPlace& place) {
 
 // ---- bash ----
 
-std::string BashCases(const std::vector<CommandPlace>& places) {
-  std::string steps;
-  std::string values;
-  std::string skips;
-  std::string words;
-  for (const CommandPlace& place : places) {
+// The arms of the script's three `case` statements.
+struct BashArms {
+  std::string steps;   // place and word → the next place, or that the next word is a value
+  std::string values;  // place and option → what its value can be
+  std::string words;   // place → its subcommands and options
+};
+
+void AddBashValue(const std::string& key,
+                  const Option& option,
+                  const std::string& function,
+                  BashArms& arms) {
+  std::vector<std::string> patterns;
+  for (const std::string& flag : Flags(option))
+    patterns.push_back(fmt::format("'{}:{}'", key, flag));
+  const std::string pattern = Join(patterns, "|");
+  arms.steps += fmt::format("      {}) skip=1 ;;\n", pattern);
+  std::string offer = "return";
+  if (!option.choices.empty())
+    offer = fmt::format("{}_reply {}; return", function, ShellQuoted(Join(option.choices, " ")));
+  if (IsFile(option)) offer = "compopt -o default; return";
+  if (IsDirectory(option)) offer = "compopt -o dirnames; return";
+  arms.values += fmt::format("    {}) {} ;;\n", pattern, offer);
+}
+
+BashArms BashArmsOf(const Program& program, const std::string& function) {
+  BashArms arms;
+  for (const CommandPlace& place : VisibleCommands(program)) {
     const std::string key = Key(place);
-    for (const std::string& name : SubcommandNames(place)) {
-      steps += fmt::format("      '{}:{}') at='{}' ;;\n", key, name,
-                           key.empty() ? name : key + "/" + name);
+    std::vector<std::string> offered = SubcommandNames(place);
+    for (const std::string& name : offered) {
+      arms.steps += fmt::format("      '{}:{}') at='{}' ;;\n", key, name,
+                                key.empty() ? name : key + "/" + name);
     }
     for (const Option* option : AllOptions(place)) {
-      if (option->value_name.empty()) continue;
-      std::vector<std::string> patterns;
-      for (const std::string& flag : Flags(*option))
-        patterns.push_back(fmt::format("'{}:{}'", key, flag));
-      const std::string pattern = Join(patterns, "|");
-      skips += fmt::format("      {}) skip=1 ;;\n", pattern);
-      std::string offer = "return";
-      if (!option->choices.empty())
-        offer = fmt::format("_reply {}; return", ShellQuoted(Join(option->choices, " ")));
-      if (IsFile(*option)) offer = "compopt -o default; return";
-      if (IsDirectory(*option)) offer = "compopt -o dirnames; return";
-      values += fmt::format("    {}) {} ;;\n", pattern, offer);
+      if (!option->value_name.empty()) AddBashValue(key, *option, function, arms);
     }
-    words += fmt::format("    '{}') commands={}; options={} ;;\n", key,
-                         ShellQuoted(Join(SubcommandNames(place), " ")),
-                         ShellQuoted(Join(OfferedFlags(place), " ")));
+    for (const Argument& argument : place.command->arguments)
+      offered.insert(offered.end(), argument.choices.begin(), argument.choices.end());
+    arms.words +=
+        fmt::format("    '{}') words={}; options={} ;;\n", key, ShellQuoted(Join(offered, " ")),
+                    ShellQuoted(Join(OfferedFlags(place), " ")));
   }
-  return fmt::format(R"(    case "$at:$word" in
-{}{}    esac
-  done
-  case "$at:$option" in
-{}  esac
-  case "$at" in
-{}  esac
-)",
-                     skips, steps, values, words);
+  return arms;
 }
 
 std::string Bash(const Program& program) {
   const std::string function = "_" + Identifier(program.root.name);
+  const BashArms arms = BashArmsOf(program, function);
   // COMP_WORDBREAKS splits "--output=js" into three words; `option` is the flag whose value is
   // typed.
-  const std::string head = R"(@() {
-  local cur="${COMP_WORDS[COMP_CWORD]}" option="${COMP_WORDS[COMP_CWORD-1]}"
-  local at='' word='' skip=0 i commands='' options=''
+  return fmt::format(R"(# bash completion for {0}
+{1}() {{
+  local cur="${{COMP_WORDS[COMP_CWORD]}}" option="${{COMP_WORDS[COMP_CWORD-1]}}"
+  local at='' word='' skip=0 i words='' options=''
   if [[ $cur == '=' ]]; then
     cur=''
   elif [[ $option == '=' ]]; then
-    option="${COMP_WORDS[COMP_CWORD-2]}"
+    option="${{COMP_WORDS[COMP_CWORD-2]}}"
   fi
   COMPREPLY=()
   for ((i = 1; i < COMP_CWORD; i++)); do
-    word="${COMP_WORDS[i]}"
+    word="${{COMP_WORDS[i]}}"
     if [[ $word == '=' ]]; then skip=1; continue; fi
     if ((skip)); then skip=0; continue; fi
     if [[ $word == '--' ]]; then compopt -o default; return; fi
-)";
-  const std::string tail = R"(  if [[ $cur == -* ]]; then
-    @_reply "$options"
-  elif [[ -n $commands ]]; then
-    @_reply "$commands"
+    case "$at:$word" in
+{2}    esac
+  done
+  case "$at:$option" in
+{3}  esac
+  case "$at" in
+{4}  esac
+  if [[ $cur == -* ]]; then
+    {1}_reply "$options"
+  elif [[ -n $words ]]; then
+    {1}_reply "$words"
   else
     compopt -o default
   fi
-}
+}}
 
-@_reply() {
+{1}_reply() {{
   COMPREPLY=($(compgen -W "$1" -- "$cur"))
-}
+}}
 
-complete -F @ )";
-  const std::string cases = Replaced(BashCases(VisibleCommands(program)), "_reply", "@_reply");
-  return fmt::format("# bash completion for {}\n", program.root.name) +
-         Replaced(head + cases + tail, "@", function) + program.root.name + "\n";
+complete -F {1} {0}
+)",
+                     program.root.name, function, arms.steps, arms.values, arms.words);
 }
 
 // ---- zsh ----
@@ -199,10 +211,12 @@ std::string ZshOption(const Option& option) {
 std::string ZshArguments(const CommandPlace& place) {
   std::string text;
   for (const Argument& argument : place.command->arguments) {
-    text += fmt::format(
-        " \\\n    {}",
-        ShellQuoted(fmt::format("{}{}{}:_files", argument.repeatable ? "*" : "",
-                                argument.required ? ":" : "::", ZshText(argument.name))));
+    const std::string action =
+        argument.choices.empty() ? "_files" : "(" + Join(argument.choices, " ") + ")";
+    const std::string spec =
+        fmt::format("{}{}{}:{}", argument.repeatable ? "*" : "",
+                    argument.required ? ":" : "::", ZshText(argument.name), action);
+    text += " \\\n    " + ShellQuoted(spec);
   }
   if (place.command->takes_rest) text += " \\\n    '*:::command:_normal'";
   return text;
@@ -319,6 +333,10 @@ std::string Fish(const Program& program) {
     for (const Command& below : place.command->commands) {
       if (below.hidden) continue;
       text += fmt::format("{} -f -a {} -d {}\n", prefix, below.name, FishQuoted(below.summary));
+    }
+    for (const Argument& argument : place.command->arguments) {
+      if (!argument.choices.empty())
+        text += fmt::format("{} -f -a {}\n", prefix, FishQuoted(Join(argument.choices, " ")));
     }
     for (const Option* option : AllOptions(place)) text += FishOption(prefix, *option);
     text += FishOption(prefix, {.name = "help", .letter = 'h', .help = "show help"});

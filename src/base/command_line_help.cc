@@ -59,6 +59,11 @@ std::string ArgumentForm(const Argument& argument) {
   return argument.required ? form : "[" + form + "]";
 }
 
+std::string ArgumentMeaning(const Argument& argument) {
+  if (argument.choices.empty()) return argument.help;
+  return fmt::format("{} ({})", argument.help, JoinWithOr(argument.choices));
+}
+
 std::vector<Row> CommandRows(const Command& command) {
   std::vector<Row> rows;
   for (const Command& below : command.commands) {
@@ -69,7 +74,8 @@ std::vector<Row> CommandRows(const Command& command) {
 
 std::vector<Row> ArgumentRows(const Command& command) {
   std::vector<Row> rows;
-  for (const Argument& argument : command.arguments) rows.push_back({argument.name, argument.help});
+  for (const Argument& argument : command.arguments)
+    rows.push_back({argument.name, ArgumentMeaning(argument)});
   return rows;
 }
 
@@ -151,7 +157,8 @@ std::string RoffCommand(const CommandPlace& place) {
   out += command.description.empty() ? Roff(command.summary) + ".\n"
                                      : RoffParagraphs(command.description);
   for (const Argument& argument : command.arguments) {
-    out += fmt::format(".TP\n\\fI{}\\fR\n{}\n", Roff(argument.name), Roff(argument.help));
+    out +=
+        fmt::format(".TP\n\\fI{}\\fR\n{}\n", Roff(argument.name), Roff(ArgumentMeaning(argument)));
   }
   return out + RoffOptions(command.options) + RoffExamples(command.examples);
 }
@@ -219,7 +226,7 @@ std::string HelpText(const Program& program, std::span<const std::string> path) 
   std::vector<Row> inherited;
   for (const Option* option : place.inherited)
     inherited.push_back({OptionTerm(*option), OptionMeaning(*option)});
-  text += Table("Options of every command", inherited) + Examples(command.examples);
+  text += Table("Global options", inherited) + Examples(command.examples);
   if (path.empty()) text += ProgramNotes(program);
   return text;
 }
