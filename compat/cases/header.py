@@ -3,7 +3,8 @@
 Two C programs are generated. The first includes one of our headers and prints, as numbers, the size
 and offset of every field and the value of every constant that the header declares. The second
 includes NVIDIA's header and asserts the same numbers at compile time, so a difference is a compiler
-error that names it. What we declare under a name that NVIDIA does not know is an error too.
+error that names it. What we declare under a name that NVIDIA does not know is an error too. The
+prototypes of our functions are asserted in the same way.
 """
 
 import os
@@ -19,12 +20,18 @@ HEADERS = {
     "sim/nvml/nvml_abi.h": {"structs": 20, "constants": 200},
     "src/hw/nvml/abi.h": {"structs": 10, "constants": 30},
 }
+# Where we declare functions, and at least how many the judge must find there.
+PROTOTYPES = {"sim/nvml/nvml_calls.h": 100, "src/hw/nvml/abi.h": 40}
+# Exported by every driver under these old names, but no longer in the header.
+NOT_IN_HEADER = {"nvmlGetBlacklistDeviceCount", "nvmlGetBlacklistDeviceInfoByIndex"}
+
 MARKER = re.compile(r'^# \d+ "([^"]*)"')
 DEFINE = re.compile(r"^#define (\w+) (.+)$")
 AGGREGATE = re.compile(r"typedef (?:struct|union)\s*\w*\s*\{(.*?)\}\s*(\w+)\s*;", re.S)
 ENUM = re.compile(r"enum\s*\w*\s*(?::\s*\w+\s*)?\{(.*?)\}", re.S)
 FIELD = re.compile(r"(\w+)\s*(?:\[[^\]]*\]\s*)*$")
 DIFFERENCE = "NVIDIA differs from our"
+FUNCTION = re.compile(r"([\w ]+[ *])(nvml\w+)\s*\(([^()]*)\)\s*;")
 NUMBER = re.compile(r"^[\s\w()+\-*|<>&~]*$")
 
 
@@ -39,6 +46,26 @@ def judge(context, results):
             for name, mutate in MUTATIONS.items():
                 with session.case(f"{header}: a wrong {name} is noticed"):
                     refuses_mutation(context, header, mutate, session.log)
+        for header, least in PROTOTYPES.items():
+            with session.case(f"{header}: prototypes"):
+                functions = declarations(context.source, header, session.log).functions
+                if len(functions) < least:
+                    raise Failure(f"found {len(functions)} functions, expected at least {least}")
+                compare_prototypes(functions, context.nvml_header, session.log)
+            with session.case(f"{header}: a wrong prototype is noticed"):
+                wrong = {"nvmlShutdown": ("nvmlReturn_t", "unsigned int flags")}
+                must_differ(lambda: compare_prototypes(wrong, context.nvml_header, session.log))
+
+
+class QuietLog:
+    """Commands only: the numbers of a thousand constants say nothing in a log."""
+
+    def __init__(self, log):
+        self._log = log
+
+    def write(self, text):
+        if text.startswith("$ "):
+            self._log.write(text)
 
 
 class Declarations:
@@ -48,6 +75,7 @@ class Declarations:
         ours = own_lines(preprocessed, root)
         text = "\n".join(line for line in ours if not line.startswith("#"))
         self.structs = {name: fields(body) for body, name in AGGREGATE.findall(text)}
+        self.functions = {name: (result.strip(), args) for result, name, args in FUNCTION.findall(text)}
         self.constants = [m[1] for m in map(DEFINE.match, ours) if m and NUMBER.match(m[2])]
         for body in ENUM.findall(text):
             self.constants += [item.split("=")[0].strip() for item in body.split(",") if item.strip()]
@@ -82,7 +110,7 @@ def declarations(root, header, log):
     path = os.path.join(root, header)
     if not os.path.exists(path):
         raise Failure(f"{header} does not exist")
-    done = check(["gcc", "-E", "-dD", "-x", "c", "-I", root, "-I", root + "/src", path], log_quietly(log))
+    done = check(["gcc", "-E", "-dD", "-x", "c", "-I", root, "-I", root + "/src", path], QuietLog(log))
     return Declarations(done.stdout, root)
 
 
@@ -99,6 +127,24 @@ def compare(root, header, nvml_header, log):
         numbers = numbers_of_ours(declared, root, header, folder, log)
         compile_and_run("theirs", theirs(numbers, nvml_header), [], folder, log)
     return declared
+
+
+def compare_prototypes(functions, nvml_header, log):
+    """Every function has the type that NVIDIA declares (in C an enum and unsigned int are the same)."""
+    asserts = "\n".join(
+        f"_Static_assert(__builtin_types_compatible_p(__typeof__({name}), {result}({arguments})), "
+        f'"{DIFFERENCE} {name}");'
+        for name, (result, arguments) in functions.items()
+        if name not in NOT_IN_HEADER
+    )
+    # Without the definition the header renames old functions to their newest version.
+    program = (
+        f'#define NVML_NO_UNVERSIONED_FUNC_DEFS\n#include "{nvml_header}"\n{asserts}\n'
+        "int main(void) { return 0; }\n"
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        compile_and_run("prototypes", program, [], folder, log)
+    log.write(f"{len(functions)} prototypes agree")
 
 
 def numbers_of_ours(declared, root, header, folder, log):
@@ -137,22 +183,7 @@ def compile_and_run(name, program, options, folder, log):
     if done.returncode != 0:
         errors = re.findall(r"error: (.*)", done.stderr)
         raise Failure("; ".join(errors[:5]) or done.stderr[-400:])
-    return check([binary], log_quietly(log))
-
-
-class QuietLog:
-    """Commands only: the numbers of a thousand constants say nothing in a log."""
-
-    def __init__(self, log):
-        self._log = log
-
-    def write(self, text):
-        if text.startswith("$ "):
-            self._log.write(text)
-
-
-def log_quietly(log):
-    return QuietLog(log)
+    return check([binary], QuietLog(log))
 
 
 # ---- the judge judged -----------------------------------------------------------------------------
@@ -176,14 +207,17 @@ def refuses_mutation(context, header, mutate, log):
         copied = copy_headers(context.source, os.path.dirname(header), root)
         if not any(spoil(path, mutate) for path in copied):
             raise Failure(f"the self-test found nothing to spoil beside {header}")
-        try:
-            compare(root, header, context.nvml_header, log)
-        except Failure as failure:
-            if DIFFERENCE not in str(failure):
-                raise
-            log.write(f"refused, as it must be: {failure}")
-            return
-    raise Failure(f"{header} with a wrong declaration was accepted")
+        must_differ(lambda: compare(root, header, context.nvml_header, log))
+
+
+def must_differ(comparison):
+    try:
+        comparison()
+    except Failure as failure:
+        if DIFFERENCE not in str(failure):
+            raise
+        return
+    raise Failure("a wrong declaration was accepted")
 
 
 def copy_headers(source, folder, target):
