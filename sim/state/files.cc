@@ -28,8 +28,7 @@ int Identify(int directory, const char* path, int flags, FileIdentity* out) {
 int WriteAll(int fd, const char* bytes, size_t size) {
   size_t done = 0;
   while (done < size) {
-    const ssize_t written =
-        pwrite(fd, bytes + done, size - done, static_cast<off_t>(done));
+    const ssize_t written = pwrite(fd, bytes + done, size - done, static_cast<off_t>(done));
     if (written < 0) {
       if (errno == EINTR) continue;
       return errno;

@@ -18,8 +18,8 @@ namespace partita::sim {
 inline constexpr uint64_t kMagic = 0x314d495341545250;  // "PRTASIM1", little-endian
 inline constexpr uint32_t kLayoutVersion = 1;
 
-inline constexpr uint32_t kMaxGpus = 32;         // mig-minors has room for 32 (captures/h200)
-inline constexpr uint32_t kMaxGiProfiles = 24;   // 17 constants on driver 580
+inline constexpr uint32_t kMaxGpus = 32;        // mig-minors has room for 32 (captures/h200)
+inline constexpr uint32_t kMaxGiProfiles = 24;  // 17 constants on driver 580
 inline constexpr uint32_t kMaxPlacements = 16;
 inline constexpr uint32_t kMaxGpuInstances = 15;     // GI ids 0..14, as in mig-minors
 inline constexpr uint32_t kMaxComputeInstances = 8;  // CI ids 0..7
@@ -42,7 +42,8 @@ struct WideFact {
   uint64_t value;
 };
 
-// ---- fixed at `up` -------------------------------------------------------------------------------
+// ---- fixed at `up`
+// -------------------------------------------------------------------------------
 
 enum class MigActivation : uint32_t {
   kNone,       // no MIG on this board
@@ -173,13 +174,14 @@ struct Machine {
   uint32_t nvml_major;      // 13: NVML version is "<major>.<driver version>"
   uint32_t cuda_version;    // 13000
   uint32_t open_kernel_module;
-  uint32_t major_gpu;       // 195
+  uint32_t major_gpu;  // 195
   uint32_t major_uvm, major_nvswitch, major_nvlink, major_caps, major_imex;
   uint64_t seed;
   // Ampere: 1 = an idle GPU takes a MIG mode change at once, as when nothing holds the node's GPUs;
   // 0 = always pending until reset, as on a DGX with its services running.
   uint32_t idle_mode_change;
-  uint32_t highest_gi_constant;  // profile constants above it are INVALID_ARGUMENT: 16 on driver 580
+  uint32_t
+      highest_gi_constant;  // profile constants above it are INVALID_ARGUMENT: 16 on driver 580
   uint32_t gpu_count;
   uint32_t switch_count;
   PciFunction switches[kMaxSwitches];
@@ -199,7 +201,7 @@ struct GpuInstance {
   uint32_t profile;  // GiProfile::constant
   uint32_t start;
   uint32_t reserved;
-  uint64_t incarnation;  // of the node, never reused
+  uint64_t incarnation;                           // of the node, never reused
   ComputeInstance compute[kMaxComputeInstances];  // index = CI id
 };
 
@@ -220,8 +222,8 @@ struct Gpu {
   uint64_t ecc_volatile[2], ecc_aggregate[2];  // corrected, uncorrected
   uint32_t rows_corrected, rows_uncorrected, rows_pending, rows_failed;
   Fact temperature, power_mw, utilization, memory_utilization;  // `set` overrides of readings
-  uint64_t energy_before_mj;  // of holders that are gone
-  GpuInstance instances[kMaxGpuInstances];  // index = GI id
+  uint64_t energy_before_mj;                                    // of holders that are gone
+  GpuInstance instances[kMaxGpuInstances];                      // index = GI id
 };
 
 enum class HolderKind : uint32_t { kCompute, kGraphics, kMps };
@@ -231,13 +233,13 @@ enum class HolderKind : uint32_t { kCompute, kGraphics, kMps };
 struct Holder {
   uint32_t live;
   HolderKind kind;
-  uint32_t gpu;  // index
-  uint32_t gpu_instance, compute_instance;  // kNone: the whole GPU
+  uint32_t gpu;                                                // index
+  uint32_t gpu_instance, compute_instance;                     // kNone: the whole GPU
   uint32_t utilization, memory_utilization, encoder, decoder;  // percent
-  uint32_t guarded;        // 1: the lock is a guardian's, `pids` name the process
+  uint32_t guarded;  // 1: the lock is a guardian's, `pids` name the process
   uint64_t memory_bytes;
-  uint64_t since_ns;       // simulated time
-  uint64_t incarnation;    // of the GPU instance held, 0 for a whole GPU
+  uint64_t since_ns;           // simulated time
+  uint64_t incarnation;        // of the GPU instance held, 0 for a whole GPU
   uint64_t lock_owner_pid_ns;  // inode of the PID namespace of the process that holds the lock…
   uint32_t lock_owner_pid;     // …and its pid there: how a process knows an entry as its own
   uint32_t pid_count;
@@ -265,11 +267,11 @@ enum class CallFaultKind : uint32_t { kFail, kSlow, kHang };
 struct CallFault {
   uint32_t live;  // 2: caught all the calls it was to catch, and keeps those that hang
   CallFaultKind kind;
-  char function[64];    // "nvmlDeviceGetName", or "*" for every call
-  uint32_t gpu;         // kNone: any
-  uint32_t code;        // kFail: the nvmlReturn_t
-  uint32_t delay_ms;    // kSlow
-  uint32_t remaining;   // calls left; 0 = until cleared
+  char function[64];   // "nvmlDeviceGetName", or "*" for every call
+  uint32_t gpu;        // kNone: any
+  uint32_t code;       // kFail: the nvmlReturn_t
+  uint32_t delay_ms;   // kSlow
+  uint32_t remaining;  // calls left; 0 = until cleared
   uint64_t id;
 };
 
@@ -281,13 +283,13 @@ struct Clock {
 };
 
 struct Slot {
-  uint64_t boot;             // counts boots of the node, from 1
-  char boot_id[40];          // as /proc/sys/kernel/random/boot_id
-  uint64_t driver_loads;     // counts loads of the driver; a client of an earlier load is cut off
-  uint64_t booted_ns;        // simulated time of the boot
+  uint64_t boot;          // counts boots of the node, from 1
+  char boot_id[40];       // as /proc/sys/kernel/random/boot_id
+  uint64_t driver_loads;  // counts loads of the driver; a client of an earlier load is cut off
+  uint64_t booted_ns;     // simulated time of the boot
   uint64_t driver_loaded_ns;
   uint64_t next_incarnation;
-  uint64_t next_event;       // sequence of the next event
+  uint64_t next_event;  // sequence of the next event
   uint64_t next_fault_id;
   uint32_t driver_loaded;
   uint32_t version_mismatch;  // init answers LIB_RM_VERSION_MISMATCH

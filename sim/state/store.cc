@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <stdio.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -136,7 +137,8 @@ int Transaction::Begin(Store& store, Transaction* out) {
   if (error == 0) error = Lock(fd, F_WRLCK, F_OFD_SETLKW);
   void* mapping = MAP_FAILED;
   if (error == 0) {
-    mapping = mmap(nullptr, sizeof(StateFile), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+    mapping =
+        mmap(nullptr, sizeof(StateFile), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
     if (mapping == MAP_FAILED) error = errno;
   }
   if (error != 0) {

@@ -1,9 +1,10 @@
 // The state file of one simulated node: lock-free consistent reads, crash-safe transactions.
 //
-// A store only ever maps the file read-only. A transaction opens the file a second time (an OFD lock
-// belongs to the open file description: two threads that shared one would not exclude each other),
-// locks it, maps it writable, works on the slot that nobody reads and publishes it with one store.
-// Whoever dies on the way leaves the old state or the new one, and the kernel drops the lock.
+// A store only ever maps the file read-only. A transaction opens the file a second time (an OFD
+// lock belongs to the open file description: two threads that shared one would not exclude each
+// other), locks it, maps it writable, works on the slot that nobody reads and publishes it with one
+// store. Whoever dies on the way leaves the old state or the new one, and the kernel drops the
+// lock.
 //
 // libc only; no call throws, allocates or keeps a lock between calls. Errors are errno values.
 #pragma once
@@ -38,14 +39,17 @@ class Store {
   Access access() const { return access_; }
   const char* path() const { return path_; }
   const char* root() const { return root_; }  // "<root>" of "<root>/sim/state"
+  bool SameFile(const Store& other) const {
+    return device_ == other.device_ && inode_ == other.inode_ && strcmp(path_, other.path_) == 0;
+  }
   const Machine& machine() const { return file_->machine; }
 
   uint64_t generation() const {
     return __atomic_load_n(&file_->header.generation, __ATOMIC_ACQUIRE);
   }
 
-  // Calls `f(const Slot&)` until the slot was stable meanwhile and returns its last answer. While it
-  // runs, `f` may see a mixture of two states: every loop in it must be bounded by a constant of
+  // Calls `f(const Slot&)` until the slot was stable meanwhile and returns its last answer. While
+  // it runs, `f` may see a mixture of two states: every loop in it must be bounded by a constant of
   // layout.h and every index checked.
   template <class F>
   auto Read(F f) const {
