@@ -29,7 +29,7 @@ Line Heading(const model::Gpu& gpu, const Look& look) {
   const Glyphs& glyphs = look.glyphs();
   const std::string index = gpu.index ? fmt::format("GPU {}", *gpu.index) : "GPU ?";
   const std::string name = Clean(gpu.name.empty() ? "name unknown" : gpu.name, look.utf8);
-  std::string place = gpu.pci.ToString();
+  std::string place = PciText(gpu);
   if (gpu.numa_node) place += fmt::format("  NUMA {}", *gpu.numa_node);
 
   // Two rules at each end, at least two between, and the spaces around them.
@@ -91,10 +91,7 @@ Line MemoryGauge(const model::Gpu& gpu, const GaugeColumns& columns, const Glyph
   const model::Memory& memory = *gpu.memory;
   line.Add(Bar({memory.used.value(), memory.reserved.value(), memory.total.value()},
                columns.memory_bar, Ink::kMemory, glyphs));
-  std::string used = InGibibytes(memory.used);
-  if (used == "0.0" && memory.used.value() > 0) used = "<0.1";
-  const std::string text = fmt::format("{}/{} GiB", used, InGibibytes(memory.total));
-  return line.AddRight(text, 1 + GaugeColumns::kMemoryText);
+  return line.AddRight(UsedOfTotal(memory) + " GiB", 1 + GaugeColumns::kMemoryText);
 }
 
 Line LoadGauge(const model::Gpu& gpu, const GaugeColumns& columns, const Glyphs& glyphs) {

@@ -26,7 +26,7 @@ struct Matrix {
 };
 
 std::string ShortName(const model::Gpu& gpu) {
-  return gpu.index ? fmt::format("{}", *gpu.index) : gpu.pci.ToString();
+  return gpu.index ? fmt::format("{}", *gpu.index) : PciText(gpu);
 }
 
 using Pair = std::pair<model::PciAddress, model::PciAddress>;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,16 +28,17 @@ struct Border {
 class SliceRow {
  public:
   SliceRow(const model::Gpu& gpu, const SliceLayout& layout, int cell, const Look& look)
-      : gpu_(gpu), layout_(layout), cell_(cell), glyphs_(look.glyphs()) {}
+      : gpu_(gpu), layout_(layout), cell_(cell), utf8_(look.utf8), glyphs_(look.glyphs()) {}
 
   [[nodiscard]] Line Top() const {
-    return Edge({glyphs_.top_left, glyphs_.top_tee, glyphs_.top_right},
-                [](const GpuInstance& i) { return ProfileSpellings(i.profile_name); });
+    return Edge(
+        {glyphs_.top_left, glyphs_.top_tee, glyphs_.top_right}, Ink::kStrong,
+        [this](const GpuInstance& i) { return ProfileSpellings(Clean(i.profile_name, utf8_)); });
   }
 
   [[nodiscard]] Line Bottom() const {
     return Edge(
-        {glyphs_.bottom_left, glyphs_.bottom_tee, glyphs_.bottom_right},
+        {glyphs_.bottom_left, glyphs_.bottom_tee, glyphs_.bottom_right}, Ink::kPlain,
         [](const GpuInstance& i) { return std::vector<std::string>{fmt::format("GI {}", i.id)}; });
   }
 
@@ -50,6 +52,28 @@ class SliceRow {
       } else {
         AddFree(piece, line);
       }
+      before = &piece;
+    }
+    AddDivider(before, nullptr, line);
+    return line;
+  }
+
+  // The memory of every instance that tells it, as a gauge in its box.
+  [[nodiscard]] std::optional<Line> MemoryRow() const {
+    const bool any =
+        std::any_of(layout_.pieces.begin(), layout_.pieces.end(), [](const SlicePiece& piece) {
+          return piece.instance != nullptr && piece.instance->memory.has_value();
+        });
+    if (!any) return std::nullopt;
+    Line line;
+    const SlicePiece* before = nullptr;
+    for (const SlicePiece& piece : layout_.pieces) {
+      AddDivider(before, &piece, line);
+      const int end = line.width() + Inner(piece);
+      if (piece.instance != nullptr && piece.instance->memory) {
+        AddMemory(*piece.instance->memory, Inner(piece), line);
+      }
+      line.PadTo(end);
       before = &piece;
     }
     AddDivider(before, nullptr, line);
@@ -86,7 +110,7 @@ class SliceRow {
   }
 
   template <typename Spellings>
-  [[nodiscard]] Line Edge(const Border& border, Spellings spellings) const {
+  [[nodiscard]] Line Edge(const Border& border, Ink ink, Spellings spellings) const {
     Line line;
     const SlicePiece* before = nullptr;
     for (const SlicePiece& piece : layout_.pieces) {
@@ -95,7 +119,7 @@ class SliceRow {
       if (piece.instance == nullptr) {
         line.Add(Repeat(glyphs_.across_free, inner), Ink::kFaint);
       } else {
-        AddLabel(spellings(*piece.instance), inner, FrameInk(&piece), line);
+        AddLabel(spellings(*piece.instance), inner, ink, FrameInk(&piece), line);
       }
       before = &piece;
     }
@@ -104,7 +128,8 @@ class SliceRow {
   }
 
   // The first spelling that fits, on the border.
-  void AddLabel(const std::vector<std::string>& spellings, int inner, Ink frame, Line& line) const {
+  void AddLabel(
+      const std::vector<std::string>& spellings, int inner, Ink ink, Ink frame, Line& line) const {
     std::string label = spellings.back();
     for (const std::string& spelling : spellings) {
       if (DisplayWidth(spelling) <= inner) {
@@ -118,12 +143,23 @@ class SliceRow {
       line.Add(" ");
       --rest;
     }
-    line.Add(label, Ink::kStrong);
+    line.Add(label, ink);
     if (rest > 0) {
       line.Add(" ");
       --rest;
     }
     line.Add(Repeat(glyphs_.across, rest), frame);
+  }
+
+  void AddMemory(const model::Memory& memory, int inner, Line& line) const {
+    const Share share{memory.used.value(), memory.reserved.value(), memory.total.value()};
+    const std::string text = fmt::format(" {} GiB", UsedOfTotal(memory));
+    constexpr int kReadableBar = 8;
+    const bool labelled = inner >= 2 + kReadableBar + DisplayWidth(text);
+    const int bar = inner - (inner >= 5 ? 2 : 0) - (labelled ? DisplayWidth(text) : 0);
+    if (inner >= 5) line.Add(" ");
+    line.Add(Bar(share, bar, Ink::kMemory, glyphs_));
+    if (labelled) line.Add(text, Ink::kFaint);
   }
 
   void AddFree(const SlicePiece& piece, Line& line) const {
@@ -181,8 +217,8 @@ class SliceRow {
                             int inner) {
     return std::all_of(order.begin(), order.end(), [&](const ComputeInstance* compute) {
       const auto [begin, end] = Columns(*compute, slices, inner);
-      constexpr int kLabelled = 12;  // divider, " CI 0 1c", space, marker, space
-      return static_cast<int>(compute->slice_count) < slices && end - begin >= kLabelled;
+      const int labelled = begin > 0 ? 12 : 11;  // [divider] CI 0 1c, marker, their spaces
+      return static_cast<int>(compute->slice_count) < slices && end - begin >= labelled;
     });
   }
 
@@ -221,6 +257,7 @@ class SliceRow {
   const model::Gpu& gpu_;
   const SliceLayout& layout_;
   int cell_;
+  bool utf8_;
   const Glyphs& glyphs_;
 };
 
@@ -235,9 +272,12 @@ Lines DrawSlices(const model::Gpu& gpu, int indent, const Look& look) {
       layout.slices > 0 ? (look.width - indent - 1) / static_cast<int>(layout.slices) : 0;
   if (cell >= 3) {
     const SliceRow row(gpu, layout, cell, look);
-    for (const Line& line : {row.Top(), row.Middle(), row.Bottom()}) {
-      lines.push_back(Line(margin).Add(line));
+    lines.push_back(Line(margin).Add(row.Top()));
+    lines.push_back(Line(margin).Add(row.Middle()));
+    if (const std::optional<Line> memory = row.MemoryRow()) {
+      lines.push_back(Line(margin).Add(*memory));
     }
+    lines.push_back(Line(margin).Add(row.Bottom()));
   }
   for (const GpuInstance* instance : layout.misplaced) {
     lines.push_back(Line(margin).Add(

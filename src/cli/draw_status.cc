@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/draw_gpu.h"
 #include "cli/draw_links.h"
 #include "cli/quantity.h"
@@ -132,7 +133,6 @@ void AddVfio(const model::Inventory& inventory, const Look& look, Lines& lines) 
 void AddError(
     const Line& first, const base::Error& error, Ink ink, const Look& look, Lines& lines) {
   Append(Wrapped(first, first.width(), Clean(error.ToString(), look.utf8), ink, look), lines);
-  if (error.hint().empty()) return;
   Line advice = Line().PadTo(first.width());
   advice.Add(look.glyphs().advice, Ink::kStrong).Add(" ");
   Append(Wrapped(advice, advice.width(), Clean(error.hint(), look.utf8), Ink::kPlain, look), lines);
@@ -189,7 +189,7 @@ void AddLegend(const model::Inventory& inventory, const Look& look, Lines& lines
         return std::any_of(layout.pieces.begin(), layout.pieces.end(), stranded);
       })) {
     pieces.push_back(
-        Line().Add("no fit").Add(": nothing can be made of it beside the others", Ink::kFaint));
+        Line().Add("no fit").Add(": no profile can use the slice", Ink::kFaint));
   }
   Append(Flow(Line(), pieces, 3, look), lines);
 }
@@ -200,6 +200,11 @@ Lines DrawStatus(const NodeReport& report, bool details, const Look& look) {
   const model::Inventory& inventory = report.inventory;
   Lines lines = Header(report, look);
   lines.emplace_back();
+  if (inventory.driver_error) {
+    const Line mark = Line().Add(look.glyphs().fault, Ink::kFault).Add(" ");
+    AddError(mark, *inventory.driver_error, Ink::kPlain, look, lines);
+    lines.emplace_back();
+  }
   AddGpus(report, details, look, lines);
   if (Lines links = DrawLinks(inventory, look); !links.empty()) {
     lines.push_back(SectionHeading("links between GPUs", look));
@@ -211,17 +216,6 @@ Lines DrawStatus(const NodeReport& report, bool details, const Look& look) {
   if (details) AddDeviceNodes(inventory, look, lines);
   AddLegend(inventory, look, lines);
   while (!lines.empty() && lines.back().width() == 0) lines.pop_back();
-  return lines;
-}
-
-Lines DrawNoDriver(const model::Inventory& inventory, const Look& look) {
-  Lines lines;
-  const Line first = Line().Add("partita: ");
-  if (inventory.driver_error) {
-    AddError(first, *inventory.driver_error, Ink::kPlain, look, lines);
-  } else {
-    lines.push_back(Line(first).Add("no NVIDIA driver answers on this machine"));
-  }
   return lines;
 }
 

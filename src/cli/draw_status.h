@@ -10,7 +10,4 @@ namespace partita::cli {
 // The node for a person: header, GPUs, links, GPUs bound to vfio, what could not be read, legend.
 [[nodiscard]] Lines DrawStatus(const NodeReport& report, bool details, const Look& look);
 
-// Why there is no driver, what was tried and what to do. For standard error.
-[[nodiscard]] Lines DrawNoDriver(const model::Inventory& inventory, const Look& look);
-
 }  // namespace partita::cli

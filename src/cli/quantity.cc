@@ -23,6 +23,12 @@ std::string WithUnit(model::Bytes bytes) {
   return fmt::format("{} MiB", (bytes.value() + kMebi / 2) / kMebi);
 }
 
+std::string UsedOfTotal(const model::Memory& memory) {
+  std::string used = InGibibytes(memory.used);
+  if (used == "0.0" && memory.used.value() > 0) used = "<0.1";
+  return fmt::format("{}/{}", used, InGibibytes(memory.total));
+}
+
 std::string InWatts(model::Milliwatts power) {
   return fmt::format("{}", (std::uint64_t{power.value()} + 500) / 1000);
 }

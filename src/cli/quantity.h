@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "model/ids.h"
+#include "model/inventory.h"
 
 namespace partita::cli {
 
@@ -13,6 +13,8 @@ namespace partita::cli {
 [[nodiscard]] std::string InGibibytes(model::Bytes bytes);
 // "512 MiB" below one GiB, "12.0 GiB" from there on.
 [[nodiscard]] std::string WithUnit(model::Bytes bytes);
+// "18.2/40.0": GiB in use of all; "<0.1" for a little.
+[[nodiscard]] std::string UsedOfTotal(const model::Memory& memory);
 // "212": watts, rounded.
 [[nodiscard]] std::string InWatts(model::Milliwatts power);
 // "1 process", "3 processes".

@@ -144,6 +144,10 @@ class MigBuilder {
       at += shares[c];
       instance.compute_instances.push_back(std::move(compute));
     }
+    if (!shares.empty()) {
+      const std::uint64_t total = found->memory.value() * kMebi;
+      instance.memory = model::Memory{Bytes(total), Bytes(0), Bytes(0), Bytes(total)};
+    }
     mig_.instances.push_back(std::move(instance));
     return *this;
   }
@@ -278,6 +282,22 @@ void Slice(Gpu& gpu, Mig mig) {
   gpu.readings.utilization.reset();  // the driver does not count it in MIG mode
 }
 
+// Puts processes into slices, with their memory.
+void Hold(Gpu& gpu, std::vector<model::Process> processes) {
+  std::uint64_t all = 0;
+  for (const model::Process& process : processes) {
+    all += process.memory->value();
+    for (GpuInstance& instance : gpu.mig->instances) {
+      if (instance.id != process.gpu_instance) continue;
+      model::Memory& memory = *instance.memory;
+      memory.used = Bytes(memory.used.value() + process.memory->value());
+      memory.free = Bytes(memory.free.value() - process.memory->value());
+    }
+  }
+  Fill(gpu, gpu.memory->total.value(), gpu.memory->reserved.value(), all);
+  gpu.processes = std::move(processes);
+}
+
 void LinkThroughSwitches(model::Inventory& inventory) {
   for (std::size_t a = 0; a < inventory.gpus.size(); ++a) {
     inventory.switch_links.push_back({inventory.gpus[a].pci, 12});
@@ -323,16 +343,14 @@ NodeReport DgxA100Mixed() {
   MigBuilder sevens(A100Profiles(), 2);
   for (std::uint32_t s = 0; s < 7; ++s) sevens.Add(s == 6 ? "1g.5gb+me" : "1g.5gb", s, 7 + s, {1});
   Slice(gpus[2], sevens.Build());
-  gpus[2].processes = {In(Holder(50101, "python3", 3 * kGibi), 7, 0),
-                       In(Holder(50102, "python3", 3 * kGibi), 8, 0),
-                       In(Holder(50344, "tritonserver", 2 * kGibi + 512 * kMebi), 10, 0)};
-  Fill(gpus[2], 40 * kGibi, 624 * kMebi, 8 * kGibi + 512 * kMebi);
+  Hold(gpus[2], {In(Holder(50101, "python3", 3 * kGibi), 7, 0),
+                 In(Holder(50102, "python3", 3 * kGibi), 8, 0),
+                 In(Holder(50344, "tritonserver", 2 * kGibi + 512 * kMebi), 10, 0)});
 
   Slice(
       gpus[3],
       MigBuilder(A100Profiles(), 3).Add("4g.20gb", 0, 1, {4}).Add("3g.20gb", 4, 2, {1, 2}).Build());
-  gpus[3].processes = {In(Holder(61007, "jupyter-lab", 700 * kMebi), 2, 1)};
-  Fill(gpus[3], 40 * kGibi, 624 * kMebi, 700 * kMebi);
+  Hold(gpus[3], {In(Holder(61007, "jupyter-lab", 700 * kMebi), 2, 1)});
   Slice(gpus[4], MigBuilder(A100Profiles(), 4)
                      .Add("2g.10gb", 0, 3, {2})
                      .Add("1g.10gb", 6, 6, {1})
@@ -355,12 +373,13 @@ NodeReport DgxA100Full() {
   for (std::uint32_t i = 0; i < 8; ++i) {
     Gpu gpu = A100(i);
     MigBuilder builder(A100Profiles(), i);
+    std::vector<model::Process> processes;
     for (std::uint32_t s = 0; s < 7; ++s) {
       builder.Add("1g.5gb", s, 7 + s, {1});
-      gpu.processes.push_back(In(Holder(70000 + 10 * i + s, "python3", 4 * kGibi), 7 + s, 0));
+      processes.push_back(In(Holder(70000 + 10 * i + s, "python3", 4 * kGibi), 7 + s, 0));
     }
     Slice(gpu, builder.Build());
-    Fill(gpu, 40 * kGibi, 624 * kMebi, 28 * kGibi);
+    Hold(gpu, std::move(processes));
     inventory.gpus.push_back(std::move(gpu));
   }
   LinkThroughSwitches(inventory);

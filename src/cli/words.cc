@@ -159,6 +159,10 @@ std::string_view Token(model::PathLevel level) {
   return "unknown";
 }
 
+std::string PciText(const model::Gpu& gpu) {
+  return gpu.pci == model::PciAddress() ? "address unknown" : gpu.pci.ToString();
+}
+
 std::string BrandToken(std::uint32_t brand) { return Numbered(kBrands, brand); }
 std::string AddressingToken(std::uint32_t mode) { return Numbered(kAddressingModes, mode); }
 std::string VirtualizationToken(std::uint32_t mode) { return Numbered(kVirtualizationModes, mode); }

@@ -17,6 +17,9 @@ namespace partita::cli {
 [[nodiscard]] std::string_view Word(model::ProcessKind kind);
 [[nodiscard]] std::string_view Word(model::Architecture architecture);
 
+// The GPU's address; "address unknown" where nobody could tell.
+[[nodiscard]] std::string PciText(const model::Gpu& gpu);
+
 // The short names that `nvidia-smi topo` made familiar, and what they mean.
 [[nodiscard]] std::string_view ShortWord(model::PathLevel level);
 [[nodiscard]] std::string_view Word(model::PathLevel level);

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/inventory.h"
+
+namespace partita::cli {
+
+// The inventory with only the GPUs that are asked for: by index ("0"), UUID or the start of one
+// ("GPU-75dc73da"), MIG device UUID (its GPU) or PCI address in any spelling; also those bound to
+// vfio, by address. Links and problems of other GPUs go; what concerns the node stays.
+// kInvalid when one names no GPU, or several.
+[[nodiscard]] base::Result<model::Inventory> SelectGpus(model::Inventory inventory,
+                                                        const std::vector<std::string>& wanted);
+
+}  // namespace partita::cli

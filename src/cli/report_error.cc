@@ -1,0 +1,27 @@
+#include "cli/report_error.h"
+
+#include <cstdio>
+
+#include "base/command_line.h"
+#include "cli/exit_status.h"
+
+namespace partita::cli {
+
+int ReportError(const base::Error& error) {
+  std::fputs(base::ErrorText("partita", error).c_str(), stderr);
+  switch (error.code()) {
+    case base::ErrorCode::kInvalid: return kExitInvalidInput;
+    case base::ErrorCode::kBusy: return kExitBlocked;
+    case base::ErrorCode::kNotFound:
+    case base::ErrorCode::kUnavailable:
+    case base::ErrorCode::kUnsupported:
+    case base::ErrorCode::kDenied:
+    case base::ErrorCode::kConflict:
+    case base::ErrorCode::kTimeout:
+    case base::ErrorCode::kIo:
+    case base::ErrorCode::kInternal: return kExitError;
+  }
+  return kExitError;
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,12 @@
+#pragma once
+
+#include "base/value.h"
+#include "cli/node_report.h"
+
+namespace partita::cli {
+
+// The report as a document of schema partita.dev/status/v1 (docs/status-schema.md,
+// apis/status-v1.schema.json). What the driver did not say is absent; lists are always there.
+[[nodiscard]] base::Value StatusDocument(const NodeReport& report);
+
+}  // namespace partita::cli
