@@ -1,0 +1,33 @@
+#include "hw/nvml/errors.h"
+
+#include <gtest/gtest.h>
+
+#include "hw/nvml/abi.h"
+
+namespace partita::hw::nvml {
+namespace {
+
+TEST(NvmlError, KeepsFunctionTextAndNativeCode) {
+  const base::Error error = NvmlError("nvmlDeviceGetName", NVML_ERROR_GPU_IS_LOST);
+  EXPECT_EQ(error.code(), base::ErrorCode::kUnavailable);
+  EXPECT_EQ(error.ToString(), "nvmlDeviceGetName: GPU is lost (NVML 15)");
+  EXPECT_EQ(error.native(), (base::NativeCode{base::NativeKind::kNvml, 15}));
+  EXPECT_NE(error.hint(), "");
+}
+
+TEST(NvmlError, CallsCodesThatItDoesNotKnowUnknown) {
+  EXPECT_EQ(NvmlError("nvmlX", 4711).ToString(), "nvmlX: Unknown Error (NVML 4711)");
+}
+
+TEST(NvmlError, MapsWhatCallersActOn) {
+  const auto code = [](int native) { return NvmlError("f", native).code(); };
+  EXPECT_EQ(code(NVML_ERROR_NOT_SUPPORTED), base::ErrorCode::kUnsupported);
+  EXPECT_EQ(code(NVML_ERROR_NO_PERMISSION), base::ErrorCode::kDenied);
+  EXPECT_EQ(code(NVML_ERROR_NOT_FOUND), base::ErrorCode::kNotFound);
+  EXPECT_EQ(code(NVML_ERROR_IN_USE), base::ErrorCode::kBusy);
+  EXPECT_EQ(code(NVML_ERROR_INSUFFICIENT_RESOURCES), base::ErrorCode::kConflict);
+  EXPECT_EQ(code(NVML_ERROR_DRIVER_NOT_LOADED), base::ErrorCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace partita::hw::nvml
