@@ -1,0 +1,79 @@
+#include "hw/inventory_reader.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "hw/device_nodes.h"
+#include "hw/merge.h"
+#include "hw/procfs/driver_files.h"
+#include "hw/sysfs/pci.h"
+
+namespace partita::hw {
+namespace {
+
+// The value, or its default with the error among the problems. Absent files are no problem: there
+// may be no driver.
+template <typename Value>
+Value OrReport(base::Result<Value> result, std::vector<model::Problem>& problems) {
+  if (result.ok()) return *std::move(result);
+  if (result.error().code() != base::ErrorCode::kNotFound) {
+    problems.push_back({"", std::move(result).error()});
+  }
+  return Value{};
+}
+
+bool HasInstances(const model::Inventory& inventory) {
+  return std::any_of(inventory.gpus.begin(), inventory.gpus.end(),
+                     [](const model::Gpu& gpu) { return gpu.mig && !gpu.mig->instances.empty(); });
+}
+
+void NameProcesses(const std::string& root, model::Inventory& inventory) {
+  for (model::Gpu& gpu : inventory.gpus) {
+    for (model::Process& process : gpu.processes) {
+      if (process.name.empty()) process.name = procfs::ReadProcessName(root, process.pid);
+    }
+  }
+}
+
+// "Driver not loaded" reads differently when a module is loaded all the same.
+void ExplainMissingDriver(const procfs::KernelModule& module, model::Inventory& inventory) {
+  if (inventory.driver || !inventory.driver_error || module.version.empty()) return;
+  inventory.driver_error =
+      std::move(*inventory.driver_error).Within("with kernel module " + module.version + " loaded");
+}
+
+}  // namespace
+
+InventoryReader::InventoryReader(ReaderOptions options)
+    : options_(std::move(options)),
+      nvml_({.path = options_.library, .driver_root = options_.driver_root},
+            {.call = options_.deadline, .attach = options_.attach_deadline}) {}
+
+model::Inventory InventoryReader::Read() {
+  std::vector<model::Problem> problems;
+  const std::string& root = options_.root;
+  const auto bus = OrReport(sysfs::ScanPciGpus(root), problems);
+  nvml::Facts facts = nvml_.Read({.gpus = BoundToNvidia(bus), .readings = options_.readings});
+  // After NVML, which wakes GPUs: their files then know more of them.
+  const auto files = OrReport(procfs::ReadGpus(root), problems);
+
+  model::Inventory inventory = Merge(bus, files, std::move(facts));
+  inventory.generation = ++generation_;
+  inventory.nodes = ListDeviceNodes(root);
+  if (HasInstances(inventory)) {
+    SetAccess(OrReport(procfs::ReadMigMinors(root), problems), inventory);
+  }
+  NameProcesses(root, inventory);
+  if (!inventory.driver) {
+    ExplainMissingDriver(OrReport(procfs::ReadKernelModule(root), problems), inventory);
+  }
+  for (model::Problem& problem :
+       CheckMajors(inventory.nodes, OrReport(procfs::ReadMajors(root), problems))) {
+    problems.push_back(std::move(problem));
+  }
+  inventory.problems.insert(inventory.problems.end(), problems.begin(), problems.end());
+  return inventory;
+}
+
+}  // namespace partita::hw

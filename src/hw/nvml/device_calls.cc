@@ -1,0 +1,43 @@
+#include "hw/nvml/device_calls.h"
+
+#include <fmt/format.h>
+
+namespace partita::hw::nvml {
+
+model::Fault FaultOf(const base::Error& error) {
+  const int code = error.native() ? error.native()->value : NVML_ERROR_UNKNOWN;
+  if (code == NVML_ERROR_GPU_IS_LOST) {
+    return {model::FaultKind::kLost, fmt::format("fell off the bus: {}", NvmlHint(code))};
+  }
+  if (code == NVML_ERROR_RESET_REQUIRED) {
+    return {model::FaultKind::kResetRequired, fmt::format("needs a reset: {}", NvmlHint(code))};
+  }
+  const std::string hint = error.hint().empty() ? "see the kernel log" : error.hint();
+  return {model::FaultKind::kUnreadable,
+          fmt::format("cannot be read: {}: {}", error.ToString(), hint)};
+}
+
+void DeviceCalls::NoteEnd(nvmlReturn_t code) {
+  if (code == NVML_ERROR_GPU_IS_LOST) {
+    over_ = true;
+    faults_.push_back(FaultOf(NvmlError("", code)));
+  } else if (code == NVML_ERROR_RESET_REQUIRED && !std::exchange(reset_required_, true)) {
+    faults_.push_back(FaultOf(NvmlError("", code)));
+  } else if (MeansSessionLost(code)) {
+    over_ = true;
+    session_lost_ = true;
+  } else if (code == Caller::kGivenUp) {
+    over_ = true;
+  }
+}
+
+bool DeviceCalls::Note(const char* function, nvmlReturn_t code) {
+  if (code == NVML_SUCCESS) return true;
+  // Those that are faults, or end everything, were noted once already.
+  const bool told = code == NVML_ERROR_GPU_IS_LOST || code == NVML_ERROR_RESET_REQUIRED ||
+                    MeansSessionLost(code) || code == Caller::kGivenUp;
+  if (!told && !MeansAbsent(code)) problems_.push_back(NvmlError(function, code));
+  return false;
+}
+
+}  // namespace partita::hw::nvml

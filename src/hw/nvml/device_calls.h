@@ -1,0 +1,89 @@
+// A conversation with the driver about one GPU, which remembers what went wrong in it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hw/nvml/api.h"
+#include "hw/nvml/errors.h"
+#include "model/inventory.h"
+
+namespace partita::hw::nvml {
+
+// On the driver thread. Once the GPU is lost, the session over or the job abandoned, nothing more
+// is asked.
+class DeviceCalls {
+ public:
+  DeviceCalls(Caller& call, nvmlDevice_t device) : call_(call), device_(device) {}
+
+  [[nodiscard]] const Api& api() const { return call_.api; }
+  [[nodiscard]] nvmlDevice_t device() const { return device_; }
+
+  // True if the driver answered. A feature that is absent is simply not answered; any other failure
+  // is kept for Problems() or Faults().
+  template <typename Signature, typename... Arguments>
+  bool Ask(const Function<Signature>& function, Arguments&&... arguments) {
+    return Note(function.name(), Raw(function, device_, std::forward<Arguments>(arguments)...));
+  }
+
+  // `value = Get<Result>(function, arguments before the output…)`.
+  template <typename Value, typename Signature, typename... Arguments>
+  std::optional<Value> Get(const Function<Signature>& function, Arguments&&... arguments) {
+    Value value{};
+    if (!Ask(function, std::forward<Arguments>(arguments)..., &value)) return std::nullopt;
+    return value;
+  }
+
+  template <std::size_t size, typename Signature>
+  std::optional<std::string> GetText(const Function<Signature>& function) {
+    return GetTextOf<size>(function, device_);
+  }
+  // Of another handle: a MIG device of this GPU.
+  template <std::size_t size, typename Signature>
+  std::optional<std::string> GetTextOf(const Function<Signature>& function, nvmlDevice_t device) {
+    std::array<char, size> text{};
+    if (!Note(function.name(), Raw(function, device, text.data(), unsigned{size}))) {
+      return std::nullopt;
+    }
+    return std::string(text.data());
+  }
+
+  // The bare code, for calls whose failures have a meaning of their own; any handle goes. Codes
+  // that end the conversation are noted in any case.
+  template <typename Signature, typename... Arguments>
+  nvmlReturn_t Raw(const Function<Signature>& function, Arguments&&... arguments) {
+    if (over_) return Caller::kGivenUp;
+    const nvmlReturn_t code = call_(function, std::forward<Arguments>(arguments)...);
+    if (code != NVML_SUCCESS) NoteEnd(code);
+    return code;
+  }
+
+  // Keeps a failure. True for success.
+  bool Note(const char* function, nvmlReturn_t code);
+
+  void AddFault(model::Fault fault) { faults_.push_back(std::move(fault)); }
+
+  [[nodiscard]] bool session_lost() const { return session_lost_; }
+  [[nodiscard]] const std::vector<base::Error>& problems() const { return problems_; }
+  [[nodiscard]] const std::vector<model::Fault>& faults() const { return faults_; }
+
+ private:
+  void NoteEnd(nvmlReturn_t code);
+
+  Caller& call_;
+  nvmlDevice_t device_;
+  bool over_ = false;
+  bool session_lost_ = false;
+  bool reset_required_ = false;
+  std::vector<base::Error> problems_;
+  std::vector<model::Fault> faults_;
+};
+
+// The fault that a code means for a GPU whose lookup or whose call gave it.
+[[nodiscard]] model::Fault FaultOf(const base::Error& error);
+
+}  // namespace partita::hw::nvml

@@ -1,0 +1,245 @@
+#include "hw/nvml/device_reader.h"
+
+#include <algorithm>
+#include <limits>
+#include <tuple>
+
+#include <fmt/format.h>
+
+namespace partita::hw::nvml {
+namespace {
+
+constexpr std::uint32_t kNoInstance = 0xFFFFFFFF;
+constexpr unsigned long long kNotAvailable = std::numeric_limits<unsigned long long>::max();
+
+model::Architecture ToArchitecture(std::uint32_t value) {
+  using model::Architecture;
+  for (const Architecture known :
+       {Architecture::kKepler, Architecture::kMaxwell, Architecture::kPascal, Architecture::kVolta,
+        Architecture::kTuring, Architecture::kAmpere, Architecture::kAda, Architecture::kHopper,
+        Architecture::kBlackwell, Architecture::kRubin}) {
+    if (static_cast<std::uint32_t>(known) == value) return known;
+  }
+  return Architecture::kUnknown;
+}
+
+std::optional<bool> ToBool(std::optional<nvmlEnableState_t> state) {
+  if (!state) return std::nullopt;
+  return *state == NVML_FEATURE_ENABLED;
+}
+
+template <typename Unit>
+std::optional<Unit> In(std::optional<unsigned> value) {
+  if (!value) return std::nullopt;
+  return Unit(static_cast<typename Unit::ValueType>(*value));
+}
+
+// What the driver wants done, by the value of field 230.
+std::string_view RecoveryText(unsigned action) {
+  switch (action) {
+    case NVML_GPU_RECOVERY_ACTION_GPU_RESET:
+      return "the driver asks for a reset: stop its workloads, then nvidia-smi -r -i <index>";
+    case NVML_GPU_RECOVERY_ACTION_NODE_REBOOT:
+      return "the driver asks for a reboot of the node: drain it, then reboot";
+    case NVML_GPU_RECOVERY_ACTION_DRAIN_P2P:
+      return "the driver asks to drain peer traffic: stop workloads that span GPUs, then reset it";
+    case NVML_GPU_RECOVERY_ACTION_DRAIN_AND_RESET:
+      return "the driver asks to drain and reset: start nothing new here, reset it once it is idle";
+    default: return "the driver asks for a recovery action: see the kernel log";
+  }
+}
+
+void ReadRecoveryAction(DeviceCalls& calls) {
+  nvmlFieldValue_t field{};
+  field.fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
+  if (!calls.Ask(calls.api().field_values, 1, &field)) return;
+  // The call answers for the batch, the element for itself; before driver 570 it is not known.
+  if (field.nvmlReturn != NVML_SUCCESS || field.valueType != NVML_VALUE_TYPE_UNSIGNED_INT) return;
+  const unsigned action = field.value.uiVal;
+  if (action == NVML_GPU_RECOVERY_ACTION_NONE) return;
+  calls.AddFault({model::FaultKind::kRecoveryAction,
+                  fmt::format("{} (recovery action {})", RecoveryText(action), action)});
+}
+
+void ReadPcie(DeviceCalls& calls, model::Gpu& gpu) {
+  const Api& api = calls.api();
+  gpu.pcie_generation = calls.Get<unsigned>(api.pcie_generation);
+  gpu.pcie_width = calls.Get<unsigned>(api.pcie_width);
+  gpu.pcie_generation_max = calls.Get<unsigned>(api.pcie_generation_max);
+  gpu.pcie_width_max = calls.Get<unsigned>(api.pcie_width_max);
+}
+
+void ReadModes(DeviceCalls& calls, model::Gpu& gpu) {
+  const Api& api = calls.api();
+  gpu.persistence = ToBool(calls.Get<nvmlEnableState_t>(api.persistence_mode));
+  if (const auto mode = calls.Get<nvmlComputeMode_t>(api.compute_mode); mode && *mode <= 3) {
+    gpu.compute_mode = static_cast<model::ComputeMode>(*mode);
+  }
+  nvmlEnableState_t current = 0;
+  nvmlEnableState_t pending = 0;
+  if (calls.Ask(api.ecc_mode, &current, &pending)) {
+    gpu.ecc = current == NVML_FEATURE_ENABLED;
+    gpu.ecc_pending = pending == NVML_FEATURE_ENABLED;
+  }
+  nvmlDeviceAddressingMode_v1_t addressing{};
+  addressing.version = nvmlDeviceAddressingMode_v1;
+  if (calls.Ask(api.addressing_mode, &addressing)) gpu.addressing_mode = addressing.value;
+  gpu.virtualization_mode = calls.Get<nvmlGpuVirtualizationMode_t>(api.virtualization_mode);
+}
+
+using ListFunction = Function<decltype(nvmlDeviceGetComputeRunningProcesses_v3)>;
+
+// The count goes in as room and comes out as need, and processes may start between two calls.
+std::vector<nvmlProcessInfo_t> ListProcesses(DeviceCalls& calls, const ListFunction& function) {
+  constexpr int kAttempts = 6;
+  std::vector<nvmlProcessInfo_t> list(16);
+  nvmlReturn_t code = NVML_ERROR_INSUFFICIENT_SIZE;
+  for (int attempt = 0; attempt < kAttempts && code == NVML_ERROR_INSUFFICIENT_SIZE; ++attempt) {
+    auto count = static_cast<unsigned>(list.size());
+    code = calls.Raw(function, calls.device(), &count, list.data());
+    if (code == NVML_ERROR_INSUFFICIENT_SIZE) {
+      list.assign(std::max<std::size_t>(std::size_t{count} * 2, list.size() * 2), {});
+    } else {
+      list.resize(std::min<std::size_t>(count, list.size()));
+    }
+  }
+  if (!calls.Note(function.name(), code)) list.clear();
+  return list;
+}
+
+auto Place(const model::Process& process) {
+  return std::tie(process.pid, process.gpu_instance, process.compute_instance);
+}
+
+std::string ProcessName(DeviceCalls& calls, unsigned pid) {
+  std::array<char, 1024> text{};
+  // A process that is gone by now has no name, which is no problem of the GPU.
+  const nvmlReturn_t code =
+      calls.Raw(calls.api().process_name, pid, text.data(), unsigned{text.size()});
+  return code == NVML_SUCCESS ? text.data() : "";
+}
+
+}  // namespace
+
+bool ReadIdentity(DeviceCalls& calls, model::Gpu& gpu) {
+  const Api& api = calls.api();
+  nvmlPciInfo_t pci{};
+  const bool located = calls.Ask(api.pci, &pci);
+  if (located) {
+    gpu.pci = {.domain = pci.domain,
+               .bus = static_cast<std::uint8_t>(pci.bus),
+               .device = static_cast<std::uint8_t>(pci.device),
+               .function = 0};
+    gpu.pci_device_id = pci.pciDeviceId;
+    gpu.pci_subsystem_id = pci.pciSubSystemId;
+  }
+  gpu.index = In<model::GpuIndex>(calls.Get<unsigned>(api.index));
+  gpu.minor = In<model::DeviceMinor>(calls.Get<unsigned>(api.minor));
+  if (auto uuid = calls.GetText<NVML_DEVICE_UUID_V2_BUFFER_SIZE>(api.uuid)) {
+    gpu.uuid = model::GpuUuid(*std::move(uuid));
+  }
+  gpu.name = calls.GetText<NVML_DEVICE_NAME_V2_BUFFER_SIZE>(api.name).value_or("");
+  return located && gpu.uuid.has_value();
+}
+
+std::optional<model::Memory> ReadMemory(DeviceCalls& calls, nvmlDevice_t device) {
+  const Api& api = calls.api();
+  nvmlMemory_v2_t memory{};
+  memory.version = nvmlMemory_v2;
+  const nvmlReturn_t code = calls.Raw(api.memory_v2, device, &memory);
+  if (code == NVML_SUCCESS) {
+    return model::Memory{.total = model::Bytes(memory.total),
+                         .reserved = model::Bytes(memory.reserved),
+                         .used = model::Bytes(memory.used),
+                         .free = model::Bytes(memory.free)};
+  }
+  // Drivers before 510 know the first form alone, whose "used" includes what is reserved.
+  if (!MeansAbsent(code)) {
+    calls.Note(api.memory_v2.name(), code);
+    return std::nullopt;
+  }
+  nvmlMemory_t plain{};
+  if (!calls.Note(api.memory.name(), calls.Raw(api.memory, device, &plain))) return std::nullopt;
+  return model::Memory{.total = model::Bytes(plain.total),
+                       .reserved = model::Bytes(0),
+                       .used = model::Bytes(plain.used),
+                       .free = model::Bytes(plain.free)};
+}
+
+void ReadBoard(DeviceCalls& calls, model::Gpu& gpu) {
+  const Api& api = calls.api();
+  ReadRecoveryAction(calls);
+  gpu.serial = calls.GetText<NVML_DEVICE_SERIAL_BUFFER_SIZE>(api.serial);
+  gpu.part_number = calls.GetText<NVML_DEVICE_PART_NUMBER_BUFFER_SIZE>(api.part_number);
+  gpu.vbios = calls.GetText<NVML_DEVICE_VBIOS_VERSION_BUFFER_SIZE>(api.vbios);
+  gpu.module_id = calls.Get<unsigned>(api.module_id);
+  gpu.irq = calls.Get<unsigned>(api.irq);
+  if (const auto architecture = calls.Get<nvmlDeviceArchitecture_t>(api.architecture)) {
+    gpu.architecture = ToArchitecture(*architecture);
+  }
+  gpu.brand = calls.Get<nvmlBrandType_t>(api.brand);
+  int major = 0;
+  int minor = 0;
+  if (calls.Ask(api.compute_capability, &major, &minor)) {
+    gpu.compute_major = major;
+    gpu.compute_minor = minor;
+  }
+  gpu.cores = calls.Get<unsigned>(api.cores);
+  gpu.memory = ReadMemory(calls, calls.device());
+  if (const auto bar1 = calls.Get<nvmlBAR1Memory_t>(api.bar1)) {
+    gpu.bar1 = model::Bytes(bar1->bar1Total);
+  }
+  ReadPcie(calls, gpu);
+  ReadModes(calls, gpu);
+}
+
+void ReadReadings(DeviceCalls& calls, model::Readings& readings) {
+  const Api& api = calls.api();
+  const auto clock = [&](nvmlClockType_t type) {
+    return In<model::Megahertz>(calls.Get<unsigned>(api.clock, type));
+  };
+  if (const auto rates = calls.Get<nvmlUtilization_t>(api.utilization)) {
+    readings.utilization = model::Percent(rates->gpu);
+    readings.memory_utilization = model::Percent(rates->memory);
+  }
+  readings.temperature = In<model::Celsius>(
+      calls.Get<unsigned>(api.temperature, nvmlTemperatureSensors_t{NVML_TEMPERATURE_GPU}));
+  readings.power = In<model::Milliwatts>(calls.Get<unsigned>(api.power));
+  readings.power_limit = In<model::Milliwatts>(calls.Get<unsigned>(api.power_limit));
+  readings.graphics_clock = clock(NVML_CLOCK_GRAPHICS);
+  readings.sm_clock = clock(NVML_CLOCK_SM);
+  readings.memory_clock = clock(NVML_CLOCK_MEM);
+  readings.video_clock = clock(NVML_CLOCK_VIDEO);
+  readings.performance_state = calls.Get<nvmlPstates_t>(api.performance_state);
+  if (readings.performance_state == NVML_PSTATE_UNKNOWN) readings.performance_state.reset();
+}
+
+void ReadProcesses(DeviceCalls& calls, std::vector<model::Process>& processes) {
+  const Api& api = calls.api();
+  const auto list = [&](const ListFunction& function, model::ProcessKind kind) {
+    for (const nvmlProcessInfo_t& entry : ListProcesses(calls, function)) {
+      model::Process process;
+      process.pid = model::Pid(entry.pid);
+      process.kind = kind;
+      if (entry.usedGpuMemory != kNotAvailable) process.memory = model::Bytes(entry.usedGpuMemory);
+      if (entry.gpuInstanceId != kNoInstance) {
+        process.gpu_instance = model::GpuInstanceId(entry.gpuInstanceId);
+      }
+      if (entry.computeInstanceId != kNoInstance) {
+        process.compute_instance = model::ComputeInstanceId(entry.computeInstanceId);
+      }
+      const bool under_mps =
+          std::any_of(processes.begin(), processes.end(), [&](const model::Process& known) {
+            return known.kind == model::ProcessKind::kMps && Place(known) == Place(process);
+          });
+      if (under_mps) continue;
+      process.name = ProcessName(calls, entry.pid);
+      processes.push_back(std::move(process));
+    }
+  };
+  list(api.mps_processes, model::ProcessKind::kMps);
+  list(api.compute_processes, model::ProcessKind::kCompute);
+  list(api.graphics_processes, model::ProcessKind::kGraphics);
+}
+
+}  // namespace partita::hw::nvml

@@ -1,0 +1,26 @@
+// What NVML says of one GPU. All on the driver thread; none of them fails: what is missing stays
+// absent, and `calls` knows why.
+#pragma once
+
+#include "hw/nvml/device_calls.h"
+#include "model/inventory.h"
+
+namespace partita::hw::nvml {
+
+// Index, minor, UUID, name, PCI. True if the GPU could be identified.
+bool ReadIdentity(DeviceCalls& calls, model::Gpu& gpu);
+
+// Board, memory, PCIe, modes, and the recovery action that the driver asks for (a fault).
+void ReadBoard(DeviceCalls& calls, model::Gpu& gpu);
+
+// Load, temperature, power, clocks. Nothing slow: on driver 580 one PCIe throughput read takes 21
+// ms.
+void ReadReadings(DeviceCalls& calls, model::Readings& readings);
+
+// Who uses the GPU. A process under MPS is listed by the driver twice and here once.
+void ReadProcesses(DeviceCalls& calls, std::vector<model::Process>& processes);
+
+// Memory as the GPU, or a MIG device of it, sees it.
+[[nodiscard]] std::optional<model::Memory> ReadMemory(DeviceCalls& calls, nvmlDevice_t device);
+
+}  // namespace partita::hw::nvml

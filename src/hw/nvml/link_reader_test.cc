@@ -1,0 +1,37 @@
+#include "hw/nvml/link_reader.h"
+
+#include <gtest/gtest.h>
+
+namespace partita::hw::nvml {
+namespace {
+
+model::PciAddress At(std::uint8_t bus) {
+  return {.domain = 0, .bus = bus, .device = 0, .function = 0};
+}
+
+TEST(Combine, ListsEachPairOnceWithWhatEitherEndSaid) {
+  const std::vector<LinksOfGpu> all = {
+      {.gpu = At(7),
+       .paths = {{At(0x0F), model::PathLevel::kOneSwitch}, {At(0x47), model::PathLevel::kSystem}},
+       .nvlinks = {{At(0x0F), 2}},
+       .switched = 0},
+      // The second GPU also counts its links back; the third one did not answer about paths.
+      {.gpu = At(0x0F), .paths = {}, .nvlinks = {{At(7), 2}, {At(0x47), 1}}, .switched = 0},
+      {.gpu = At(0x47), .paths = {}, .nvlinks = {}, .switched = 12},
+  };
+  const NodeLinks node = Combine(all);
+  ASSERT_EQ(node.links.size(), 3U);
+  EXPECT_EQ(node.links[0],
+            (model::GpuLink{
+                .a = At(7), .b = At(0x0F), .path = model::PathLevel::kOneSwitch, .nvlinks = 2}));
+  EXPECT_EQ(
+      node.links[1],
+      (model::GpuLink{.a = At(7), .b = At(0x47), .path = model::PathLevel::kSystem, .nvlinks = 0}));
+  EXPECT_EQ(node.links[2],
+            (model::GpuLink{.a = At(0x0F), .b = At(0x47), .path = std::nullopt, .nvlinks = 1}));
+  ASSERT_EQ(node.switch_links.size(), 1U);
+  EXPECT_EQ(node.switch_links[0], (model::SwitchLinks{.gpu = At(0x47), .active = 12}));
+}
+
+}  // namespace
+}  // namespace partita::hw::nvml

@@ -1,0 +1,268 @@
+#include "hw/nvml/mig_reader.h"
+
+#include <algorithm>
+#include <map>
+
+#include "hw/nvml/device_reader.h"
+#include "model/profile_name.h"
+
+namespace partita::hw::nvml {
+namespace {
+
+// More than any driver has; only against one that never says "no such constant".
+constexpr unsigned kMostConstants = 64;
+// No array below is ever longer on known parts: a GPU has at most 15 GPU instances, a profile at
+// most 8 placements.
+constexpr std::size_t kRoom = 64;
+
+std::string WithoutMig(const std::string& name) {
+  return name.starts_with("MIG ") ? name.substr(4) : name;
+}
+
+// One profile by NVML's constant, with the driver's own name where the call knows names.
+nvmlReturn_t AskProfile(DeviceCalls& calls,
+                        unsigned constant,
+                        nvmlGpuInstanceProfileInfo_v2_t& info) {
+  const Api& api = calls.api();
+  info = {};
+  // Driver 580 sets the version to 0 on success, so it is set before each call.
+  info.version = nvmlGpuInstanceProfileInfo_v2;
+  nvmlReturn_t code = calls.Raw(api.gi_profile_v, calls.device(), constant, &info);
+  if (code != NVML_ERROR_FUNCTION_NOT_FOUND) return code;
+
+  nvmlGpuInstanceProfileInfo_t plain{};
+  code = calls.Raw(api.gi_profile, calls.device(), constant, &plain);
+  info.id = plain.id;
+  info.isP2pSupported = plain.isP2pSupported;
+  info.sliceCount = plain.sliceCount;
+  info.instanceCount = plain.instanceCount;
+  info.multiprocessorCount = plain.multiprocessorCount;
+  info.copyEngineCount = plain.copyEngineCount;
+  info.decoderCount = plain.decoderCount;
+  info.encoderCount = plain.encoderCount;
+  info.jpegCount = plain.jpegCount;
+  info.ofaCount = plain.ofaCount;
+  info.memorySizeMB = plain.memorySizeMB;
+  return code;
+}
+
+model::ProfileName NameOf(unsigned constant,
+                          const nvmlGpuInstanceProfileInfo_v2_t& info,
+                          const std::optional<model::Memory>& memory) {
+  const model::Bytes total = memory ? memory->total : model::Bytes(0);
+  std::uint64_t gigabytes = model::MemorySuffix(model::Mebibytes(info.memorySizeMB), total);
+  if (!memory) {
+    const base::Result<model::ProfileName> given = model::ProfileName::Parse(info.name);
+    if (given.ok()) gigabytes = given->gigabytes;
+  }
+  return model::NameGpuInstanceProfile(model::ProfileConstant(constant), info.sliceCount, gigabytes,
+                                       info.name);
+}
+
+std::vector<model::Placement> ReadPlacements(DeviceCalls& calls, unsigned profile_id) {
+  const Api& api = calls.api();
+  // Without an array the call says how many there are; with one it writes them all, whatever room
+  // the count promises.
+  unsigned count = 0;
+  nvmlGpuInstancePlacement_t* none = nullptr;
+  if (!calls.Ask(api.gi_placements, profile_id, none, &count) || count == 0) return {};
+  std::vector<nvmlGpuInstancePlacement_t> list(std::max<std::size_t>(count, kRoom));
+  if (!calls.Ask(api.gi_placements, profile_id, list.data(), &count)) return {};
+  list.resize(std::min<std::size_t>(count, list.size()));
+  std::vector<model::Placement> placements;
+  for (const nvmlGpuInstancePlacement_t& each : list) {
+    placements.push_back({.start = each.start, .size = each.size});
+  }
+  return placements;
+}
+
+model::GpuInstanceProfile ToProfile(unsigned constant,
+                                    const nvmlGpuInstanceProfileInfo_v2_t& info,
+                                    const std::optional<model::Memory>& memory) {
+  model::GpuInstanceProfile profile;
+  profile.constant = model::ProfileConstant(constant);
+  profile.id = model::ProfileId(info.id);
+  profile.name = NameOf(constant, info, memory).ToString();
+  profile.nvml_name = WithoutMig(info.name);
+  profile.slice_count = info.sliceCount;
+  profile.instance_count = info.instanceCount;
+  profile.multiprocessors = info.multiprocessorCount;
+  profile.copy_engines = info.copyEngineCount;
+  profile.decoders = info.decoderCount;
+  profile.encoders = info.encoderCount;
+  profile.jpegs = info.jpegCount;
+  profile.ofas = info.ofaCount;
+  profile.memory = model::Mebibytes(info.memorySizeMB);
+  profile.p2p = info.isP2pSupported != 0;
+  return profile;
+}
+
+void ReadProfiles(DeviceCalls& calls, const std::optional<model::Memory>& memory, model::Mig& mig) {
+  const Api& api = calls.api();
+  // The constants are counted up until the driver knows no more of them: a list compiled in here
+  // would hide the profiles of newer drivers.
+  for (unsigned constant = 0; constant < kMostConstants; ++constant) {
+    nvmlGpuInstanceProfileInfo_v2_t info;
+    const nvmlReturn_t code = AskProfile(calls, constant, info);
+    if (code == NVML_ERROR_NOT_SUPPORTED) continue;
+    if (code == NVML_ERROR_INVALID_ARGUMENT) break;
+    if (!calls.Note(api.gi_profile_v.name(), code)) break;
+
+    model::GpuInstanceProfile profile = ToProfile(constant, info, memory);
+    profile.placements = ReadPlacements(calls, info.id);
+    if (mig.enabled) profile.remaining = calls.Get<unsigned>(api.gi_remaining, info.id);
+    for (const model::Placement& placement : profile.placements) {
+      mig.memory_slices = std::max(mig.memory_slices, placement.start + placement.size);
+    }
+    mig.profiles.push_back(std::move(profile));
+  }
+}
+
+// An instance may be destroyed by somebody else between two calls; then it is simply not there.
+bool Vanished(nvmlReturn_t code) {
+  return code == NVML_ERROR_INVALID_ARGUMENT || code == NVML_ERROR_NOT_FOUND;
+}
+
+// Reads the instances of one GPU. What compute instances a GPU instance may hold depends on its
+// profile alone, so it is asked once per profile.
+class InstanceReader {
+ public:
+  InstanceReader(DeviceCalls& calls, const std::vector<model::GpuInstanceProfile>& profiles)
+      : calls_(calls), profiles_(profiles) {}
+
+  std::vector<model::GpuInstance> Read() {
+    std::vector<model::GpuInstance> instances;
+    for (const model::GpuInstanceProfile& profile : profiles_) {
+      // The caller's array must hold as many as the profile allows. Drivers are known to misstate
+      // that number (on the A30), so there is room for more.
+      std::array<nvmlGpuInstance_t, kRoom> handles{};
+      unsigned count = 0;
+      if (!calls_.Ask(calls_.api().gpu_instances, profile.id.value(), handles.data(), &count)) {
+        continue;
+      }
+      for (std::size_t i = 0; i < std::min<std::size_t>(count, handles.size()); ++i) {
+        ReadInstance(handles.at(i), profile, instances);
+      }
+    }
+    std::sort(instances.begin(), instances.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
+    return instances;
+  }
+
+ private:
+  void ReadInstance(nvmlGpuInstance_t handle,
+                    const model::GpuInstanceProfile& profile,
+                    std::vector<model::GpuInstance>& instances) {
+    nvmlGpuInstanceInfo_t info{};
+    const nvmlReturn_t code = calls_.Raw(calls_.api().gi_info, handle, &info);
+    if (Vanished(code) || !calls_.Note(calls_.api().gi_info.name(), code)) return;
+    model::GpuInstance instance;
+    instance.id = model::GpuInstanceId(info.id);
+    instance.profile = model::ProfileId(info.profileId);
+    instance.profile_name = profile.name;
+    instance.placement = {.start = info.placement.start, .size = info.placement.size};
+    ReadComputeInstances(handle, profile, instance);
+    instances.push_back(std::move(instance));
+  }
+
+  void ReadComputeInstances(nvmlGpuInstance_t handle,
+                            const model::GpuInstanceProfile& profile,
+                            model::GpuInstance& instance) {
+    std::uint32_t slices = 0;
+    for (const nvmlComputeInstanceProfileInfo_t& kind : ComputeProfiles(handle, profile.id)) {
+      // All slices are spoken for: none of the smaller kinds can exist beside these.
+      if (slices >= profile.slice_count) break;
+      std::array<nvmlComputeInstance_t, kRoom> handles{};
+      unsigned count = 0;
+      const nvmlReturn_t code =
+          calls_.Raw(calls_.api().compute_instances, handle, kind.id, handles.data(), &count);
+      if (Vanished(code) || !calls_.Note(calls_.api().compute_instances.name(), code)) continue;
+      for (std::size_t i = 0; i < std::min<std::size_t>(count, handles.size()); ++i) {
+        slices += kind.sliceCount;
+        ReadComputeInstance(handles.at(i), kind, instance);
+      }
+    }
+    std::sort(instance.compute_instances.begin(), instance.compute_instances.end(),
+              [](const auto& a, const auto& b) { return a.id < b.id; });
+  }
+
+  void ReadComputeInstance(nvmlComputeInstance_t handle,
+                           const nvmlComputeInstanceProfileInfo_t& kind,
+                           model::GpuInstance& instance) {
+    nvmlComputeInstanceInfo_t info{};
+    const nvmlReturn_t code = calls_.Raw(calls_.api().ci_info, handle, &info);
+    if (Vanished(code) || !calls_.Note(calls_.api().ci_info.name(), code)) return;
+    model::ComputeInstance compute;
+    compute.id = model::ComputeInstanceId(info.id);
+    compute.profile = info.profileId;
+    compute.placement = {.start = info.placement.start, .size = info.placement.size};
+    compute.slice_count = kind.sliceCount;
+    compute.multiprocessors = kind.multiprocessorCount;
+    compute.name = NameOfPart(instance.profile_name, kind.sliceCount);
+    // The device of a compute instance is its MIG device, whose index is its slot: no need to walk
+    // the slots, which was reported to take seconds on loaded machines.
+    if (info.device != nullptr) ReadMigDevice(info.device, compute, instance);
+    instance.compute_instances.push_back(std::move(compute));
+  }
+
+  void ReadMigDevice(nvmlDevice_t device,
+                     model::ComputeInstance& compute,
+                     model::GpuInstance& instance) {
+    if (auto uuid = calls_.GetTextOf<NVML_DEVICE_UUID_V2_BUFFER_SIZE>(calls_.api().uuid, device)) {
+      compute.uuid = model::MigUuid(*std::move(uuid));
+    }
+    unsigned slot = 0;
+    if (calls_.Raw(calls_.api().index, device, &slot) == NVML_SUCCESS) compute.slot = slot;
+    if (!instance.memory) instance.memory = ReadMemory(calls_, device);
+  }
+
+  static std::string NameOfPart(const std::string& whole, std::uint32_t compute_slices) {
+    base::Result<model::ProfileName> name = model::ProfileName::Parse(whole);
+    if (!name.ok()) return whole;
+    name->compute_slices = compute_slices;
+    return name->ToString();
+  }
+
+  // Widest first: usually that is the only one in use.
+  std::vector<nvmlComputeInstanceProfileInfo_t> ComputeProfiles(nvmlGpuInstance_t handle,
+                                                                model::ProfileId id) {
+    const auto known = compute_profiles_.find(id);
+    if (known != compute_profiles_.end()) return known->second;
+    std::vector<nvmlComputeInstanceProfileInfo_t> kinds;
+    for (unsigned constant = 0; constant < kMostConstants; ++constant) {
+      nvmlComputeInstanceProfileInfo_t info{};
+      const nvmlReturn_t code =
+          calls_.Raw(calls_.api().ci_profile, handle, constant,
+                     unsigned{NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED}, &info);
+      if (code == NVML_ERROR_NOT_SUPPORTED) continue;
+      if (Vanished(code) || !calls_.Note(calls_.api().ci_profile.name(), code)) break;
+      kinds.push_back(info);
+    }
+    std::stable_sort(kinds.begin(), kinds.end(),
+                     [](const auto& a, const auto& b) { return a.sliceCount > b.sliceCount; });
+    // Empty only if the instance vanished: the next of its kind must ask for itself.
+    if (!kinds.empty()) compute_profiles_.emplace(id, kinds);
+    return kinds;
+  }
+
+  DeviceCalls& calls_;
+  const std::vector<model::GpuInstanceProfile>& profiles_;
+  std::map<model::ProfileId, std::vector<nvmlComputeInstanceProfileInfo_t>> compute_profiles_;
+};
+
+}  // namespace
+
+void ReadMig(DeviceCalls& calls, model::Gpu& gpu) {
+  unsigned current = 0;
+  unsigned pending = 0;
+  // "Not supported" here, and only here, means that the board has no MIG.
+  if (!calls.Ask(calls.api().mig_mode, &current, &pending)) return;
+  model::Mig mig;
+  mig.enabled = current == NVML_DEVICE_MIG_ENABLE;
+  mig.pending_enabled = pending == NVML_DEVICE_MIG_ENABLE;
+  ReadProfiles(calls, gpu.memory, mig);
+  if (mig.enabled) mig.instances = InstanceReader(calls, mig.profiles).Read();
+  gpu.mig = std::move(mig);
+}
+
+}  // namespace partita::hw::nvml
