@@ -8,8 +8,8 @@
 //     });
 //   }
 //
-// The frame answers 1 before init (and in a child of fork until it initialises), 2 for a handle that
-// names nothing, 15 for a lost GPU, 999 for a client of a driver that has been unloaded since,
+// The frame answers 1 before init (and in a child of fork until it initialises), 2 for a handle
+// that names nothing, 15 for a lost GPU, 999 for a client of a driver that has been unloaded since,
 // applies the call faults of the state and writes the call log. The body sees a consistent copy of
 // the GPU's state. Bodies run concurrently and hold no lock.
 #pragma once
@@ -30,7 +30,7 @@ struct Device {
   uint32_t gpu;    // index into Machine::boards: stable
   uint32_t index;  // NVML index: position among the GPUs that this process sees
   uint32_t gpu_instance, compute_instance;  // kNone: not that deep
-  bool is_mig;     // a MIG device handle (both instances are then given)
+  bool is_mig;                              // a MIG device handle (both instances are then given)
   const Board* board;
   Gpu state;  // at one instant
 
@@ -57,6 +57,7 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
+  nvmlReturn_t EnterInit();  // faults only: the process need not be initialised
   nvmlReturn_t Enter();
   nvmlReturn_t EnterDevice(nvmlDevice_t handle, Device* out);
   nvmlReturn_t EnterGpuInstance(nvmlGpuInstance_t handle, Device* out);
@@ -98,9 +99,8 @@ nvmlReturn_t GpuCall(const char* function,
                      nvmlDevice_t handle,
                      F body,
                      nvmlReturn_t for_mig = NVML_ERROR_NOT_SUPPORTED) {
-  return DeviceCall(function, handle, [&](const Device& device) {
-    return device.is_mig ? for_mig : body(device);
-  });
+  return DeviceCall(function, handle,
+                    [&](const Device& device) { return device.is_mig ? for_mig : body(device); });
 }
 
 template <class F>
@@ -125,7 +125,8 @@ nvmlReturn_t ComputeInstanceCall(const char* function, nvmlComputeInstance_t han
 // PARTITA_SIM_STRICT=1 FUNCTION_NOT_FOUND and a line on stderr, so that a test cannot miss it.
 nvmlReturn_t Unimplemented(const char* function);
 
-// ---- the node, inside a body ---------------------------------------------------------------------
+// ---- the node, inside a body
+// ---------------------------------------------------------------------
 
 const Store& State();
 const Machine& TheMachine();
@@ -146,11 +147,8 @@ uint64_t ReadNow();  // simulated time
 bool IsRoot();  // privileged setters answer NO_PERMISSION to others
 
 // Runs `body(Slot&, const Machine&)` under the state's lock on the newest state and commits when it
-// answers 0; otherwise nothing has changed. What the frame saw may be gone by then: look again.
-// Liveness: `reap` frees holders that have died first.
-template <class F>
-nvmlReturn_t Change(F body);
-
+// answers 0; otherwise nothing has changed. What the frame saw may be gone by then: look again. A
+// process that may only read the state gets NO_PERMISSION.
 nvmlReturn_t BeginChange(Transaction* transaction);
 nvmlReturn_t CommitChange(Transaction* transaction);
 
@@ -163,19 +161,24 @@ nvmlReturn_t Change(F body) {
   return code;
 }
 
-// ---- handles: stable addresses in a reserve of the process that nobody can read ---------------------
+// ---- handles: stable addresses in a reserve of the process that nobody can read
+// ---------------------
 
 nvmlDevice_t GpuHandle(uint32_t gpu);
 nvmlDevice_t MigDeviceHandle(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance);
 nvmlGpuInstance_t GpuInstanceHandle(uint32_t gpu, uint32_t gpu_instance);
-nvmlComputeInstance_t ComputeInstanceHandle(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance);
+nvmlComputeInstance_t ComputeInstanceHandle(uint32_t gpu,
+                                            uint32_t gpu_instance,
+                                            uint32_t compute_instance);
 // Process-local objects: `number` < 4096.
 void* NumberedHandle(HandleKind kind, uint32_t number);
 uint32_t NumberOf(HandleKind kind, const void* handle);  // kNone when it is none
 
-// ---- outputs --------------------------------------------------------------------------------------
+// ---- outputs
+// --------------------------------------------------------------------------------------
 
-// INVALID_ARGUMENT for nullptr, INSUFFICIENT_SIZE when text and NUL do not fit (nothing is written).
+// INVALID_ARGUMENT for nullptr, INSUFFICIENT_SIZE when text and NUL do not fit (nothing is
+// written).
 nvmlReturn_t WriteText(char* out, unsigned int length, const char* text);
 
 template <class T>

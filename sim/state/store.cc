@@ -108,21 +108,29 @@ void Store::Unlock() const { Lock(fd_, F_UNLCK, F_OFD_SETLK); }
 
 int Store::WaitForChange(uint32_t seen, int64_t timeout_ns) const {
   const uint64_t start = MonotonicNow();
-  for (;;) {
-    if (Wakeups() != seen) return 0;
-    uint64_t sleep = kLongestSleep;
+  while (Wakeups() == seen) {
+    uint64_t left = kLongestSleep;
     if (timeout_ns >= 0) {
       const uint64_t gone = MonotonicNow() - start;
       if (gone >= static_cast<uint64_t>(timeout_ns)) return ETIMEDOUT;
-      const uint64_t left = static_cast<uint64_t>(timeout_ns) - gone;
-      if (left < sleep) sleep = left;
+      left = static_cast<uint64_t>(timeout_ns) - gone;
     }
-    const timespec relative = {static_cast<time_t>(sleep / kNanosPerSecond),
-                               static_cast<long>(sleep % kNanosPerSecond)};
-    // Without FUTEX_PRIVATE_FLAG: the kernel keys it by the file, so processes meet. Every way this
-    // returns (woken, changed before, signal, time) is told apart by looking again.
-    syscall(SYS_futex, FutexWord(file_->header), FUTEX_WAIT, seen, &relative, nullptr, 0);
+    Sleep(seen, left);
   }
+  return 0;
+}
+
+void Store::Sleep(uint32_t seen, uint64_t nanos) const {
+  if (nanos > kLongestSleep) nanos = kLongestSleep;
+  const timespec relative = {static_cast<time_t>(nanos / kNanosPerSecond),
+                             static_cast<long>(nanos % kNanosPerSecond)};
+  // Without FUTEX_PRIVATE_FLAG: the kernel keys the word by the file, so processes meet. How it
+  // returned does not matter, every caller looks again.
+  syscall(SYS_futex, FutexWord(file_->header), FUTEX_WAIT, seen, &relative, nullptr, 0);
+}
+
+void Store::WakeSleepers() const {
+  syscall(SYS_futex, FutexWord(file_->header), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
 }
 
 int Transaction::Begin(Store& store, Transaction* out) {

@@ -1,0 +1,213 @@
+// Event sets: private to the process, each with a place in the state's ring of events.
+
+#include <string.h>
+#include <sys/mman.h>
+
+#include "sim/nvml/api.h"
+#include "sim/nvml/nvml_calls.h"
+#include "sim/nvml/session.h"
+#include "sim/state/time.h"
+
+namespace partita::sim::nvml {
+namespace {
+
+constexpr uint32_t kMaxSets = 256;
+constexpr uint32_t kEventBits = 16;
+
+struct EventSet {
+  uint64_t epoch;   // of the session that made it; another value: free
+  uint64_t cursor;  // sequence of the first event not yet looked at
+  uint64_t types[kMaxGpus];
+  uint64_t since[kMaxGpus][kEventBits];  // first sequence wanted, per type
+  uint32_t told_lost;                    // a wait has said that a registered GPU is lost
+};
+
+// Made with the first set and kept for the life of the process; all under Session::events_lock.
+EventSet* sets = nullptr;
+uint32_t next_set = 0;
+
+uint64_t Epoch() { return __atomic_load_n(&TheSession().epoch, __ATOMIC_SEQ_CST); }
+
+EventSet* Find(nvmlEventSet_t handle) {
+  const uint32_t number = NumberOf(HandleKind::kEventSet, handle);
+  if (sets == nullptr || number >= kMaxSets) return nullptr;
+  const uint64_t epoch = Epoch();
+  return epoch != 0 && sets[number].epoch == epoch ? &sets[number] : nullptr;
+}
+
+bool Wants(const EventSet& set, const Event& event) {
+  if (event.gpu >= kMaxGpus || (set.types[event.gpu] & event.type) == 0) return false;
+  for (uint32_t bit = 0; bit < kEventBits; ++bit) {
+    if (event.type == 1ULL << bit) return event.sequence >= set.since[event.gpu][bit];
+  }
+  return false;
+}
+
+struct Finding {
+  Event event;  // sequence 0: none
+  uint64_t cursor;
+  bool lost;
+};
+
+// The next event of the set. What the ring has dropped meanwhile is gone.
+Finding Look(const EventSet& set, const Slot& slot) {
+  Finding finding{{}, set.cursor, false};
+  const uint64_t end = slot.next_event;
+  if (end > kMaxEvents && finding.cursor < end - kMaxEvents) finding.cursor = end - kMaxEvents;
+  for (uint32_t step = 0; step < kMaxEvents && finding.cursor < end; ++step) {
+    const Event& event = slot.events[finding.cursor % kMaxEvents];
+    const bool whole = event.sequence == finding.cursor;
+    ++finding.cursor;
+    if (whole && Wants(set, event)) {
+      finding.event = event;
+      return finding;
+    }
+  }
+  for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
+    if (set.types[gpu] != 0 && slot.gpus[gpu].lost != 0) finding.lost = true;
+  }
+  return finding;
+}
+
+void Write(const Event& event, bool with_instances, nvmlEventData_t* out) {
+  out->device = GpuHandle(event.gpu);
+  out->eventType = event.type;
+  out->eventData = event.data;
+  if (!with_instances) return;  // the old record ends here
+  out->gpuInstanceId = event.gpu_instance;
+  out->computeInstanceId = event.compute_instance;
+}
+
+enum class Outcome { kEvent, kNewlyLost, kStillLost, kNothing, kGone };
+
+Outcome TakeNext(nvmlEventSet_t handle, Event* event) {
+  ScopedLock lock(&TheSession().events_lock);
+  EventSet* set = Find(handle);
+  if (set == nullptr) return Outcome::kGone;
+  const Finding finding = TheStore().Read([set](const Slot& slot) { return Look(*set, slot); });
+  set->cursor = finding.cursor;
+  *event = finding.event;
+  if (finding.event.sequence != 0) return Outcome::kEvent;
+  if (!finding.lost) {
+    set->told_lost = 0;
+    return Outcome::kNothing;
+  }
+  const bool told = set->told_lost != 0;
+  set->told_lost = 1;
+  return told ? Outcome::kStillLost : Outcome::kNewlyLost;
+}
+
+// A lost GPU is told at once, and then after each full wait: a client that goes on waiting must not
+// be sent round in circles.
+nvmlReturn_t Wait(nvmlEventSet_t handle,
+                  nvmlEventData_t* out,
+                  unsigned int timeout_ms,
+                  bool with_instances) {
+  if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  const uint64_t start = MonotonicNow();
+  const uint64_t limit = timeout_ms * kNanosPerMilli;
+  for (;;) {
+    if (!Initialised()) return NVML_ERROR_UNINITIALIZED;
+    const uint32_t seen = TheStore().Wakeups();
+    Event event{};
+    const Outcome outcome = TakeNext(handle, &event);
+    if (outcome == Outcome::kGone) return NVML_ERROR_INVALID_ARGUMENT;
+    if (IsCutOff()) return NVML_ERROR_UNKNOWN;
+    if (outcome == Outcome::kNewlyLost) return NVML_ERROR_GPU_IS_LOST;
+    if (outcome == Outcome::kEvent) {
+      Write(event, with_instances, out);
+      return NVML_SUCCESS;
+    }
+    const uint64_t gone = MonotonicNow() - start;
+    if (gone >= limit) {
+      return outcome == Outcome::kStillLost ? NVML_ERROR_GPU_IS_LOST : NVML_ERROR_TIMEOUT;
+    }
+    TheStore().Sleep(seen, limit - gone);
+  }
+}
+
+nvmlReturn_t CreateSet(nvmlEventSet_t* out) {
+  if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  const uint64_t now = TheStore().Read([](const Slot& slot) { return slot.next_event; });
+  ScopedLock lock(&TheSession().events_lock);
+  if (sets == nullptr) {
+    void* room = mmap(nullptr, kMaxSets * sizeof(EventSet), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room == MAP_FAILED) return NVML_ERROR_MEMORY;
+    sets = static_cast<EventSet*>(room);
+  }
+  const uint64_t epoch = Epoch();
+  for (uint32_t tried = 0; tried < kMaxSets; ++tried) {
+    const uint32_t number = next_set++ % kMaxSets;  // a freed handle is not given out again soon
+    EventSet& set = sets[number];
+    if (set.epoch == epoch) continue;
+    memset(static_cast<void*>(&set), 0, sizeof set);
+    set.epoch = epoch;
+    set.cursor = now;
+    *out = static_cast<nvmlEventSet_t>(NumberedHandle(HandleKind::kEventSet, number));
+    return NVML_SUCCESS;
+  }
+  return NVML_ERROR_MEMORY;
+}
+
+nvmlReturn_t Register(uint32_t gpu, unsigned long long types, nvmlEventSet_t handle) {
+  const uint64_t now = TheStore().Read([](const Slot& slot) { return slot.next_event; });
+  ScopedLock lock(&TheSession().events_lock);
+  EventSet* set = Find(handle);
+  if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  for (uint32_t bit = 0; bit < kEventBits; ++bit) {
+    const uint64_t type = 1ULL << bit;
+    if ((types & type) != 0 && (set->types[gpu] & type) == 0) set->since[gpu][bit] = now;
+  }
+  set->types[gpu] |= types;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t FreeSet(nvmlEventSet_t handle) {
+  ScopedLock lock(&TheSession().events_lock);
+  EventSet* set = Find(handle);
+  if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  set->epoch = 0;
+  WakeEventWaiters();
+  return NVML_SUCCESS;
+}
+
+}  // namespace
+
+void WakeEventWaiters() { TheStore().WakeSleepers(); }
+
+}  // namespace partita::sim::nvml
+
+namespace nvml = partita::sim::nvml;
+
+NVML_API(nvmlEventSetCreate, nvmlEventSet_t* set) {
+  return nvml::SystemCall(__func__, [&] { return nvml::CreateSet(set); });
+}
+
+NVML_API(nvmlEventSetFree, nvmlEventSet_t set) {
+  return nvml::SystemCall(__func__, [&] { return nvml::FreeSet(set); });
+}
+
+NVML_API(nvmlEventSetWait_v2, nvmlEventSet_t set, nvmlEventData_t* data, unsigned int timeout_ms) {
+  return nvml::SystemCall(__func__, [&] { return nvml::Wait(set, data, timeout_ms, true); });
+}
+
+NVML_API(nvmlEventSetWait, nvmlEventSet_t set, nvmlEventData_t* data, unsigned int timeout_ms) {
+  return nvml::SystemCall(__func__, [&] { return nvml::Wait(set, data, timeout_ms, false); });
+}
+
+NVML_API(nvmlDeviceGetSupportedEventTypes, nvmlDevice_t device, unsigned long long* types) {
+  return nvml::GpuCall(__func__, device, [&](const nvml::Device& gpu) {
+    return nvml::WriteValue<unsigned long long>(types, gpu.board->event_types);
+  });
+}
+
+NVML_API(nvmlDeviceRegisterEvents,
+         nvmlDevice_t device,
+         unsigned long long types,
+         nvmlEventSet_t set) {
+  return nvml::GpuCall(__func__, device, [&](const nvml::Device& gpu) {
+    if ((types & ~gpu.board->event_types) != 0) return NVML_ERROR_NOT_SUPPORTED;
+    return nvml::Register(gpu.gpu, types, set);
+  });
+}

@@ -1,0 +1,94 @@
+#include "sim/nvml/handles.h"
+
+#include <sys/mman.h>
+
+namespace partita::sim::nvml {
+namespace {
+
+constexpr uintptr_t kStride = 16;
+constexpr uint32_t kPerGpu = 128;  // 16 GPU instances of 8 compute instances
+constexpr uint32_t kPerKind = kMaxGpus * kPerGpu;
+constexpr uint32_t kKinds = 8;
+constexpr uintptr_t kReserve = kStride * kPerKind * kKinds;
+
+static_assert(kMaxGpuInstances < 16 && kMaxComputeInstances <= 8);
+
+// Reserved once, kept for the life of the process and over fork, unload and reload (the library is
+// linked with nodelete): clients cache handles over shutdown and dlclose.
+uintptr_t reserve = 0;
+
+uintptr_t Reserve() {
+  uintptr_t base = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
+  if (base != 0) return base;
+  void* made =
+      mmap(nullptr, kReserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (made == MAP_FAILED) return 0;
+  const auto address = reinterpret_cast<uintptr_t>(made);
+  if (__atomic_compare_exchange_n(&reserve, &base, address, false, __ATOMIC_ACQ_REL,
+                                  __ATOMIC_ACQUIRE)) {
+    return address;
+  }
+  munmap(made, kReserve);  // another thread was first
+  return base;
+}
+
+void* Encode(HandleKind kind, uint32_t number) {
+  const uintptr_t base = Reserve();
+  if (base == 0) return nullptr;
+  return reinterpret_cast<void*>(base +
+                                 kStride * (static_cast<uintptr_t>(kind) * kPerKind + number));
+}
+
+uint32_t Number(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance) {
+  return gpu * kPerGpu + gpu_instance * kMaxComputeInstances + compute_instance;
+}
+
+}  // namespace
+
+bool DecodeHandle(const void* handle, HandleTarget* out) {
+  const uintptr_t base = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
+  const auto address = reinterpret_cast<uintptr_t>(handle);
+  if (base == 0 || address < base || address >= base + kReserve) return false;
+  const uintptr_t offset = address - base;
+  if (offset % kStride != 0) return false;
+  const auto number = static_cast<uint32_t>(offset / kStride);
+  out->kind = static_cast<HandleKind>(number / kPerKind);
+  const uint32_t rest = number % kPerKind;
+  out->gpu = rest / kPerGpu;
+  out->gpu_instance = rest % kPerGpu / kMaxComputeInstances;
+  out->compute_instance = rest % kMaxComputeInstances;
+  return true;
+}
+
+nvmlDevice_t GpuHandle(uint32_t gpu) {
+  return static_cast<nvmlDevice_t>(Encode(HandleKind::kGpu, Number(gpu, 0, 0)));
+}
+
+nvmlDevice_t MigDeviceHandle(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance) {
+  return static_cast<nvmlDevice_t>(
+      Encode(HandleKind::kMigDevice, Number(gpu, gpu_instance, compute_instance)));
+}
+
+nvmlGpuInstance_t GpuInstanceHandle(uint32_t gpu, uint32_t gpu_instance) {
+  return static_cast<nvmlGpuInstance_t>(
+      Encode(HandleKind::kGpuInstance, Number(gpu, gpu_instance, 0)));
+}
+
+nvmlComputeInstance_t ComputeInstanceHandle(uint32_t gpu,
+                                            uint32_t gpu_instance,
+                                            uint32_t compute_instance) {
+  return static_cast<nvmlComputeInstance_t>(
+      Encode(HandleKind::kComputeInstance, Number(gpu, gpu_instance, compute_instance)));
+}
+
+void* NumberedHandle(HandleKind kind, uint32_t number) {
+  return number < kPerKind ? Encode(kind, number) : nullptr;
+}
+
+uint32_t NumberOf(HandleKind kind, const void* handle) {
+  HandleTarget target{};
+  if (!DecodeHandle(handle, &target) || target.kind != kind) return kNone;
+  return Number(target.gpu, target.gpu_instance, target.compute_instance);
+}
+
+}  // namespace partita::sim::nvml
