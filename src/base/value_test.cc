@@ -124,9 +124,16 @@ TEST(ToYaml, DecidesAboutQuotesPerString) {
   for (const Case& each : cases) EXPECT_EQ(ToYaml(each.text), each.yaml) << each.text;
 }
 
+TEST(ToYaml, WritesVeryLongKeysInTheirOwnLine) {
+  const std::string key(1001, 'k');
+  EXPECT_EQ(ToYaml(Value::List().Add(Value::Map().Set(key, 1).Set("b", 2))),
+            "- ? " + key + "\n  : 1\n  b: 2\n");
+}
+
 TEST(JsonString, EscapesWhatMustBeEscaped) {
   EXPECT_EQ(JsonString("a\"b\\c"), R"("a\"b\\c")");
   EXPECT_EQ(JsonString("\b\f\n\r\t\x01\x7f"), R"("\b\f\n\r\t\u0001\u007f")");
+  EXPECT_EQ(JsonString("\uFFFF\uFEFF"), R"("\uffff\ufeff")");
   EXPECT_EQ(JsonString("Grüße 🙂"), "\"Grüße 🙂\"");
 }
 

@@ -45,10 +45,11 @@ Decoded DecodeFirst(std::string_view text) {
   return {character, length, true};
 }
 
-// Control characters, and those that YAML or JavaScript take for the end of a line.
+// Control characters, those that YAML or JavaScript take for the end of a line, and what YAML does
+// not allow in a text.
 bool NeedsEscape(char32_t character) {
   return character < 0x20 || (character >= 0x7F && character <= 0x9F) || character == 0x2028 ||
-         character == 0x2029 || character == 0xFEFF;
+         character == 0x2029 || character == 0xFEFF || character == 0xFFFE || character == 0xFFFF;
 }
 
 std::string Escape(char32_t character) {
@@ -235,7 +236,10 @@ class YamlWriter {
     }
     for (const Value::Member& member : value.members()) {
       Indent(level, in_line);
-      out_ += YamlString(member.key) + ":";
+      const std::string key = YamlString(member.key);
+      // Only a key of at most 1024 characters may stand directly before its colon.
+      out_ += key.size() <= 1000 ? key : "? " + key + '\n' + std::string(2 * level, ' ');
+      out_ += ':';
       Entry(member.value, level + 1, false);
     }
   }
