@@ -42,6 +42,7 @@ void FillFromFiles(const procfs::GpuInformation& file, model::Gpu& gpu) {
 void InferIndexes(std::uint32_t count, std::vector<model::Gpu>& gpus) {
   if (gpus.size() != count) return;
   std::vector<model::Gpu*> ordered;
+  ordered.reserve(gpus.size());
   for (model::Gpu& gpu : gpus) ordered.push_back(&gpu);
   std::sort(ordered.begin(), ordered.end(),
             [](const model::Gpu* a, const model::Gpu* b) { return a->pci < b->pci; });

@@ -33,8 +33,10 @@ class Function {
   Signature* pointer_;
 };
 
+// NOLINTBEGIN(bugprone-macro-parentheses): both are names
 #define PARTITA_NVML_FUNCTION(member, symbol) \
   Function<decltype(nvml##symbol)> member { symbols, "nvml" #symbol }
+// NOLINTEND(bugprone-macro-parentheses)
 
 // One member per function of abi.h, named after it.
 struct Api {

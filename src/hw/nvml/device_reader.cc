@@ -89,9 +89,10 @@ void ReadModes(DeviceCalls& calls, model::Gpu& gpu) {
 
 using ListFunction = Function<decltype(nvmlDeviceGetComputeRunningProcesses_v3)>;
 
+constexpr int kAttempts = 6;
+
 // The count goes in as room and comes out as need, and processes may start between two calls.
 std::vector<nvmlProcessInfo_t> ListProcesses(DeviceCalls& calls, const ListFunction& function) {
-  constexpr int kAttempts = 6;
   std::vector<nvmlProcessInfo_t> list(16);
   nvmlReturn_t code = NVML_ERROR_INSUFFICIENT_SIZE;
   for (int attempt = 0; attempt < kAttempts && code == NVML_ERROR_INSUFFICIENT_SIZE; ++attempt) {

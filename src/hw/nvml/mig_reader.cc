@@ -70,6 +70,7 @@ std::vector<model::Placement> ReadPlacements(DeviceCalls& calls, unsigned profil
   if (!calls.Ask(api.gi_placements, profile_id, list.data(), &count)) return {};
   list.resize(std::min<std::size_t>(count, list.size()));
   std::vector<model::Placement> placements;
+  placements.reserve(list.size());
   for (const nvmlGpuInstancePlacement_t& each : list) {
     placements.push_back({.start = each.start, .size = each.size});
   }

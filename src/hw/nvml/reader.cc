@@ -275,6 +275,7 @@ class Reader::Impl {
   // PCI at all.
   void ReadOthers(std::uint32_t count, bool readings, std::vector<GpuDraft>& drafts) {
     std::vector<nvmlDevice_t> known;
+    known.reserve(drafts.size());
     for (const GpuDraft& draft : drafts) known.push_back(draft.handle.value);
     for (std::uint32_t i = 0; i < count; ++i) {
       const model::GpuIndex index(i);

@@ -80,30 +80,25 @@ std::optional<KernelModule> ParseVersion(std::string_view text) {
 }
 
 GpuInformation ParseInformation(std::string_view text) {
-  GpuInformation gpu;
+  std::map<std::string_view, std::string_view> values;
   for (const std::string_view line : base::SplitLines(text)) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) continue;
-    const std::string_view key = base::Trim(line.substr(0, colon));
-    const std::string_view value = base::Trim(line.substr(colon + 1));
-    if (key == "Model") gpu.model = Known(value).value_or("");
-    if (key == "IRQ") gpu.irq = Small(value);
-    if (key == "Video BIOS") gpu.vbios = UpperCase(Known(value));
-    if (key == "GPU Excluded") gpu.excluded = value == "Yes";
-    if (key == "GPU UUID") {
-      if (std::optional<std::string> uuid = Known(value)) gpu.uuid = model::GpuUuid(*uuid);
-    }
-    if (key == "Device Minor") {
-      if (const std::optional<std::uint32_t> minor = Small(value)) {
-        gpu.minor = model::DeviceMinor(*minor);
-      }
-    }
-    if (key == "Bus Location") {
-      if (const base::Result<model::PciAddress> pci = model::PciAddress::Parse(value); pci.ok()) {
-        gpu.pci = *pci;
-      }
-    }
+    values.emplace(base::Trim(line.substr(0, colon)), base::Trim(line.substr(colon + 1)));
   }
+  const auto value = [&values](std::string_view key) {
+    const auto entry = values.find(key);
+    return entry == values.end() ? std::string_view() : entry->second;
+  };
+  GpuInformation gpu;
+  gpu.model = Known(value("Model")).value_or("");
+  gpu.irq = Small(value("IRQ"));
+  gpu.vbios = UpperCase(Known(value("Video BIOS")));
+  gpu.excluded = value("GPU Excluded") == "Yes";
+  if (const auto uuid = Known(value("GPU UUID"))) gpu.uuid = model::GpuUuid(*uuid);
+  if (const auto minor = Small(value("Device Minor"))) gpu.minor = model::DeviceMinor(*minor);
+  const base::Result<model::PciAddress> pci = model::PciAddress::Parse(value("Bus Location"));
+  if (pci.ok()) gpu.pci = *pci;
   return gpu;
 }
 
