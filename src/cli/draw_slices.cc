@@ -280,12 +280,12 @@ Lines DrawSlices(const model::Gpu& gpu, int indent, const Look& look) {
     lines.push_back(Line(margin).Add(row.Bottom()));
   }
   for (const GpuInstance* instance : layout.misplaced) {
-    lines.push_back(Line(margin).Add(
-        fmt::format("{} GI {} {}: slices {} to {} overlap another instance or lie outside the GPU",
-                    look.glyphs().warning, instance->id, instance->profile_name,
-                    instance->placement.start,
-                    std::uint64_t{instance->placement.start} + instance->placement.size),
-        Ink::kWarning));
+    const Line mark = Line(margin).Add(look.glyphs().warning, Ink::kWarning).Add(" ");
+    const std::string text = fmt::format(
+        "GI {} {}: slices {} to {} overlap another instance or lie outside the GPU", instance->id,
+        Clean(instance->profile_name, look.utf8), instance->placement.start,
+        std::uint64_t{instance->placement.start} + instance->placement.size);
+    Append(Wrapped(mark, mark.width(), text, Ink::kWarning, look), lines);
   }
   return lines;
 }

@@ -188,8 +188,7 @@ void AddLegend(const model::Inventory& inventory, const Look& look, Lines& lines
         const SliceLayout layout = LayOutSlices(*gpu.mig);
         return std::any_of(layout.pieces.begin(), layout.pieces.end(), stranded);
       })) {
-    pieces.push_back(
-        Line().Add("no fit").Add(": no profile can use the slice", Ink::kFaint));
+    pieces.push_back(Line().Add("no fit").Add(": no profile can use the slice", Ink::kFaint));
   }
   Append(Flow(Line(), pieces, 3, look), lines);
 }

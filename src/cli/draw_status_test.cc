@@ -58,5 +58,45 @@ INSTANTIATE_TEST_SUITE_P(
       return name;
     });
 
+// Whatever the node and the width, nothing sticks out: wrapped lines would tear the boxes.
+TEST(DrawStatus, NeverExceedsTheWidth) {
+  NodeReport (*const nodes[])() = {H200Idle,   DgxA100Mixed, DgxA100Full, MixedProducts,
+                                   FaultyNode, VfioNode,     NoDriver,    HostileNames};
+  for (NodeReport (*node)() : nodes) {
+    for (const bool utf8 : {true, false}) {
+      for (int width = 60; width <= 200; ++width) {
+        const Look look{width, false, utf8};
+        const NodeReport report = node();
+        for (const Line& line : DrawStatus(report, false, look)) {
+          ASSERT_LE(line.width(), width) << report.host << ": " << line.ToString(false);
+        }
+      }
+    }
+  }
+}
+
+TEST(DrawStatus, NeverSendsAControlCharacterOfAName) {
+  const std::string text = ToString(DrawStatus(HostileNames(), true, Look{}), false);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    ASSERT_TRUE(byte >= 0x20 || byte == '\n') << static_cast<int>(byte);
+  }
+}
+
+TEST(DrawStatus, SaysHowManyGpusTheSelectionLeftOut) {
+  NodeReport report = DgxA100Mixed();
+  report.inventory.gpus.resize(2);
+  const std::string text = ToString(DrawStatus(report, false, Look{}), false);
+  EXPECT_NE(text.find("2 of 8 GPUs"), std::string::npos) << text;
+}
+
+TEST(DrawStatus, ShowsMisplacedInstancesInsteadOfHidingThem) {
+  NodeReport report = DgxA100Mixed();
+  report.inventory.gpus[3].mig->instances[0].placement = {2, 4};
+  const std::string text = ToString(DrawStatus(report, false, Look{}), false);
+  EXPECT_NE(text.find("! GI 2 3g.20gb: slices 4 to 8 overlap another instance"), std::string::npos)
+      << text;
+}
+
 }  // namespace
 }  // namespace partita::cli

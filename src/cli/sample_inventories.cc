@@ -6,33 +6,17 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
+#include "cli/sample_gpus.h"
 
 namespace partita::cli {
 
 namespace {
 
-using model::Bytes;
 using model::Celsius;
-using model::ComputeInstance;
-using model::ComputeInstanceId;
 using model::Gpu;
 using model::GpuIndex;
-using model::GpuInstance;
-using model::GpuInstanceId;
-using model::GpuInstanceProfile;
-using model::Mebibytes;
-using model::Megahertz;
-using model::Mig;
 using model::Milliwatts;
-using model::PciAddress;
 using model::Percent;
-using model::Placement;
-using model::ProfileConstant;
-using model::ProfileId;
-
-constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
-constexpr std::uint64_t kGibi = std::uint64_t{1} << 30;
 
 NodeReport Report(std::string host, model::Inventory inventory) {
   NodeReport report;
@@ -48,254 +32,6 @@ model::Driver Driver580() {
           .nvml_version = "13.580.159.04",
           .cuda = model::CudaVersion{13, 0},
           .library_path = "/usr/lib64/libnvidia-ml.so.1"};
-}
-
-GpuInstanceProfile Profile(std::uint32_t constant,
-                           std::uint32_t id,
-                           std::string name,
-                           std::uint32_t slices,
-                           std::uint32_t count,
-                           std::uint32_t multiprocessors,
-                           std::uint64_t memory,
-                           std::vector<Placement> placements) {
-  GpuInstanceProfile profile;
-  profile.constant = ProfileConstant(constant);
-  profile.id = ProfileId(id);
-  profile.nvml_name = name;
-  profile.name = std::move(name);
-  profile.slice_count = slices;
-  profile.instance_count = count;
-  profile.multiprocessors = multiprocessors;
-  profile.copy_engines = slices;
-  profile.memory = Mebibytes(memory);
-  profile.placements = std::move(placements);
-  return profile;
-}
-
-std::vector<Placement> At(std::vector<std::uint32_t> starts, std::uint32_t size) {
-  std::vector<Placement> placements;
-  for (const std::uint32_t start : starts) placements.push_back({start, size});
-  return placements;
-}
-
-std::vector<GpuInstanceProfile> A100Profiles() {
-  return {
-      Profile(0, 19, "1g.5gb", 1, 7, 14, 4864, At({0, 1, 2, 3, 4, 5, 6}, 1)),
-      Profile(1, 14, "2g.10gb", 2, 3, 28, 9856, At({0, 2, 4}, 2)),
-      Profile(2, 9, "3g.20gb", 3, 2, 42, 19968, At({0, 4}, 4)),
-      Profile(3, 5, "4g.20gb", 4, 1, 56, 19968, At({0}, 4)),
-      Profile(4, 0, "7g.40gb", 7, 1, 98, 40192, At({0}, 8)),
-      Profile(7, 20, "1g.5gb+me", 1, 1, 14, 4864, At({0, 1, 2, 3, 4, 5, 6}, 1)),
-      Profile(9, 15, "1g.10gb", 1, 4, 14, 9856, At({0, 2, 4, 6}, 2)),
-  };
-}
-
-std::vector<GpuInstanceProfile> H200Profiles() {
-  return {
-      Profile(0, 19, "1g.18gb", 1, 7, 16, 16384, At({0, 1, 2, 3, 4, 5, 6}, 1)),
-      Profile(1, 14, "2g.35gb", 2, 3, 32, 33280, At({0, 2, 4}, 2)),
-      Profile(2, 9, "3g.71gb", 3, 2, 60, 71424, At({0, 4}, 4)),
-      Profile(3, 5, "4g.71gb", 4, 1, 64, 71424, At({0}, 4)),
-      Profile(4, 0, "7g.141gb", 7, 1, 132, 143360, At({0}, 8)),
-      Profile(7, 20, "1g.18gb+me", 1, 1, 16, 16384, At({0, 1, 2, 3, 4, 5, 6}, 1)),
-      Profile(9, 15, "1g.35gb", 1, 4, 26, 33280, At({0, 2, 4, 6}, 2)),
-  };
-}
-
-// The instances of one GPU, added one by one as a person would ask for them.
-class MigBuilder {
- public:
-  MigBuilder(std::vector<GpuInstanceProfile> profiles, std::uint32_t gpu) : gpu_(gpu) {
-    mig_.enabled = mig_.pending_enabled = true;
-    mig_.profiles = std::move(profiles);
-    for (const GpuInstanceProfile& profile : mig_.profiles) {
-      for (const Placement& place : profile.placements) {
-        mig_.memory_slices = std::max(mig_.memory_slices, place.start + place.size);
-      }
-    }
-  }
-
-  // `shares` are the compute slices of its compute instances; none: an instance without one.
-  MigBuilder& Add(const std::string& profile,
-                  std::uint32_t start,
-                  std::uint32_t id,
-                  const std::vector<std::uint32_t>& shares) {
-    const auto found = std::find_if(mig_.profiles.begin(), mig_.profiles.end(),
-                                    [&](const auto& p) { return p.name == profile; });
-    GpuInstance instance;
-    instance.id = GpuInstanceId(id);
-    instance.profile = found->id;
-    instance.profile_name = profile;
-    instance.placement = {start, found->placements.front().size};
-    instance.access = model::CapabilityMinor(3 + 135 * gpu_ + 9 * id);
-    std::uint32_t at = 0;
-    for (std::uint32_t c = 0; c < shares.size(); ++c) {
-      ComputeInstance compute;
-      compute.id = ComputeInstanceId(c);
-      compute.placement = {at, shares[c]};
-      compute.slice_count = shares[c];
-      compute.multiprocessors = found->multiprocessors * shares[c] / found->slice_count;
-      const bool whole = shares[c] == found->slice_count;
-      compute.name = whole ? profile : fmt::format("{}c.{}", shares[c], profile);
-      compute.uuid = model::MigUuid(fmt::format("MIG-{:08x}-5c1f-5d3e-8b7a-{:04x}{:04x}{:04x}",
-                                                0x3fa10000 + gpu_, gpu_, id, c));
-      compute.slot = slot_++;
-      compute.access = model::CapabilityMinor(4 + 135 * gpu_ + 9 * id + c);
-      at += shares[c];
-      instance.compute_instances.push_back(std::move(compute));
-    }
-    if (!shares.empty()) {
-      const std::uint64_t total = found->memory.value() * kMebi;
-      instance.memory = model::Memory{Bytes(total), Bytes(0), Bytes(0), Bytes(total)};
-    }
-    mig_.instances.push_back(std::move(instance));
-    return *this;
-  }
-
-  MigBuilder& Remaining(const std::string& profile, std::uint32_t count) {
-    for (GpuInstanceProfile& p : mig_.profiles) {
-      if (p.name == profile) p.remaining = count;
-    }
-    return *this;
-  }
-
-  [[nodiscard]] Mig Build() {
-    for (GpuInstanceProfile& profile : mig_.profiles) {
-      if (!profile.remaining) profile.remaining = 0;
-    }
-    return mig_;
-  }
-
- private:
-  Mig mig_;
-  std::uint32_t gpu_;
-  std::uint32_t slot_ = 0;
-};
-
-model::Process Holder(std::int64_t pid, std::string name, std::uint64_t bytes) {
-  model::Process process;
-  process.pid = model::Pid(pid);
-  process.name = std::move(name);
-  process.memory = Bytes(bytes);
-  return process;
-}
-
-model::Process In(model::Process process, std::uint32_t gi, std::uint32_t ci) {
-  process.gpu_instance = GpuInstanceId(gi);
-  process.compute_instance = ComputeInstanceId(ci);
-  return process;
-}
-
-void Fill(Gpu& gpu, std::uint64_t total, std::uint64_t reserved, std::uint64_t used) {
-  gpu.memory =
-      model::Memory{Bytes(total), Bytes(reserved), Bytes(used), Bytes(total - reserved - used)};
-}
-
-Gpu H200() {
-  Gpu gpu;
-  gpu.index = GpuIndex(0);
-  gpu.minor = model::DeviceMinor(0);
-  gpu.uuid = model::GpuUuid("GPU-75dc73da-78d6-3405-d610-419a0819d22a");
-  gpu.name = "NVIDIA H200";
-  gpu.pci = {0, 0, 6, 0};
-  gpu.pci_device_id = 0x233510DE;
-  gpu.pci_subsystem_id = 0x18BF10DE;
-  gpu.serial = "1653724055491";
-  gpu.part_number = "692-2G520-0282-000";
-  gpu.vbios = "96.00.A5.00.1A";
-  gpu.module_id = 6;
-  gpu.numa_node = 0;
-  gpu.irq = 41;
-  gpu.architecture = model::Architecture::kHopper;
-  gpu.brand = 14;
-  gpu.compute_major = 9;
-  gpu.compute_minor = 0;
-  gpu.cores = 16896;
-  Fill(gpu, 150754820096, 644939776, 0);
-  gpu.bar1 = Bytes(274877906944);
-  gpu.pcie_generation = gpu.pcie_generation_max = 5;
-  gpu.pcie_width = gpu.pcie_width_max = 16;
-  gpu.persistence = true;
-  gpu.compute_mode = model::ComputeMode::kDefault;
-  gpu.ecc = gpu.ecc_pending = true;
-  gpu.addressing_mode = 0;
-  gpu.virtualization_mode = 1;
-  gpu.mig = Mig{};
-  gpu.mig->memory_slices = 8;
-  gpu.mig->profiles = H200Profiles();
-  gpu.readings = {.utilization = Percent(0),
-                  .memory_utilization = Percent(0),
-                  .temperature = Celsius(29),
-                  .power = Milliwatts(76578),
-                  .power_limit = Milliwatts(700000),
-                  .graphics_clock = Megahertz(345),
-                  .sm_clock = Megahertz(345),
-                  .memory_clock = Megahertz(3201),
-                  .video_clock = Megahertz(765),
-                  .performance_state = 0};
-  return gpu;
-}
-
-constexpr std::uint8_t kDgxBuses[] = {0x07, 0x0f, 0x47, 0x4e, 0x87, 0x90, 0xb7, 0xbd};
-constexpr int kDgxNuma[] = {3, 3, 1, 1, 7, 7, 5, 5};
-
-Gpu A100(std::uint32_t index) {
-  Gpu gpu;
-  gpu.index = GpuIndex(index);
-  gpu.minor = model::DeviceMinor(index);
-  gpu.uuid = model::GpuUuid(fmt::format("GPU-{:08x}-0a1b-4c2d-9e3f-5a6b7c8d9e0{}",
-                                        0x5d6f1b20 + index * 0x01010101, index));
-  gpu.name = "NVIDIA A100-SXM4-40GB";
-  gpu.pci = {0, kDgxBuses[index], 0, 0};
-  gpu.pci_device_id = 0x20B010DE;
-  gpu.numa_node = kDgxNuma[index];
-  gpu.architecture = model::Architecture::kAmpere;
-  gpu.compute_major = 8;
-  gpu.compute_minor = 0;
-  Fill(gpu, 40 * kGibi, 624 * kMebi, 0);
-  gpu.persistence = true;
-  gpu.compute_mode = model::ComputeMode::kDefault;
-  gpu.ecc = gpu.ecc_pending = true;
-  gpu.mig = Mig{};
-  gpu.mig->memory_slices = 8;
-  gpu.mig->profiles = A100Profiles();
-  gpu.readings.utilization = Percent(0);
-  gpu.readings.temperature = Celsius(static_cast<std::int32_t>(30 + index));
-  gpu.readings.power = Milliwatts(52000 + index * 1000);
-  gpu.readings.power_limit = Milliwatts(400000);
-  gpu.readings.sm_clock = Megahertz(210);
-  gpu.readings.memory_clock = Megahertz(1215);
-  gpu.readings.performance_state = 0;
-  return gpu;
-}
-
-void Busy(Gpu& gpu, std::uint64_t used, std::uint32_t load, std::uint32_t watts) {
-  Fill(gpu, gpu.memory->total.value(), gpu.memory->reserved.value(), used);
-  gpu.readings.utilization = Percent(load);
-  gpu.readings.power = Milliwatts(watts * 1000);
-  gpu.readings.temperature = Celsius(static_cast<std::int32_t>(34 + load / 3));
-  gpu.readings.sm_clock = Megahertz(1410);
-}
-
-void Slice(Gpu& gpu, Mig mig) {
-  gpu.mig = std::move(mig);
-  gpu.readings.utilization.reset();  // the driver does not count it in MIG mode
-}
-
-// Puts processes into slices, with their memory.
-void Hold(Gpu& gpu, std::vector<model::Process> processes) {
-  std::uint64_t all = 0;
-  for (const model::Process& process : processes) {
-    all += process.memory->value();
-    for (GpuInstance& instance : gpu.mig->instances) {
-      if (instance.id != process.gpu_instance) continue;
-      model::Memory& memory = *instance.memory;
-      memory.used = Bytes(memory.used.value() + process.memory->value());
-      memory.free = Bytes(memory.free.value() - process.memory->value());
-    }
-  }
-  Fill(gpu, gpu.memory->total.value(), gpu.memory->reserved.value(), all);
-  gpu.processes = std::move(processes);
 }
 
 void LinkThroughSwitches(model::Inventory& inventory) {
@@ -417,9 +153,9 @@ NodeReport MixedProducts() {
   a30.pci = {0, 0xaf, 0, 0};
   a30.numa_node = 1;
   Fill(a30, 24 * kGibi, 600 * kMebi, 0);
-  Slice(a30, MigBuilder({Profile(0, 14, "1g.6gb", 1, 4, 14, 5952, At({0, 1, 2, 3}, 1)),
-                         Profile(1, 5, "2g.12gb", 2, 2, 28, 11968, At({0, 2}, 2)),
-                         Profile(3, 0, "4g.24gb", 4, 1, 56, 24000, At({0}, 4))},
+  Slice(a30, MigBuilder({Profile({0, 14, "1g.6gb", 1, 4, 14, 5952, {0, 1, 2, 3}, 1}),
+                         Profile({1, 5, "2g.12gb", 2, 2, 28, 11968, {0, 2}, 2}),
+                         Profile({3, 0, "4g.24gb", 4, 1, 56, 24000, {0}, 4})},
                         1)
                  .Add("1g.6gb", 1, 4, {1})
                  .Remaining("1g.6gb", 3)
@@ -434,10 +170,10 @@ NodeReport MixedProducts() {
   pro.pci = {1, 0xd8, 0, 0};
   pro.numa_node = 1;
   Fill(pro, 96 * kGibi, 700 * kMebi, 0);
-  Slice(pro, MigBuilder({Profile(0, 14, "1g.24gb", 1, 4, 46, 24192, At({0, 3, 6, 9}, 3)),
-                         Profile(15, 21, "1g.24gb+me.all", 1, 1, 46, 24192, At({0, 3, 6, 9}, 3)),
-                         Profile(1, 5, "2g.48gb", 2, 2, 94, 48640, At({0, 6}, 6)),
-                         Profile(3, 0, "4g.96gb", 4, 1, 188, 97536, At({0}, 12))},
+  Slice(pro, MigBuilder({Profile({0, 14, "1g.24gb", 1, 4, 46, 24192, {0, 3, 6, 9}, 3}),
+                         Profile({15, 21, "1g.24gb+me.all", 1, 1, 46, 24192, {0, 3, 6, 9}, 3}),
+                         Profile({1, 5, "2g.48gb", 2, 2, 94, 48640, {0, 6}, 6}),
+                         Profile({3, 0, "4g.96gb", 4, 1, 188, 97536, {0}, 12})},
                         2)
                  .Add("2g.48gb", 0, 1, {1, 1})
                  .Add("1g.24gb+me.all", 6, 5, {1})
