@@ -1,0 +1,47 @@
+# Sourced by every script here. A script tests one behaviour of the built program, in a directory of
+# its own, beside others that run at the same time.
+set -euo pipefail
+
+: "${PARTITA_BIN:?the directory of the built programs}"
+PATH=$PARTITA_BIN:$PATH
+source_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/partita-cli.XXXXXX")
+export LC_ALL=C.UTF-8 TERM=xterm-256color PARTITA_SIM_DIR=$work/nodes
+unset NO_COLOR PARTITA_OUTPUT PARTITA_COLOR PARTITA_DRIVER_ROOT PARTITA_LIBRARY PARTITA_HOST_ROOT
+mkdir "$PARTITA_SIM_DIR"
+on_exit=()
+trap 'for step in "${on_exit[@]}"; do eval "$step" || true; done; rm -rf "$work"' EXIT
+
+fail() {
+  echo "FAILED: $*" >&2
+  for file in "$work"/out "$work"/err; do
+    if [ -s "$file" ]; then
+      echo "--- $(basename "$file")" >&2
+      cat -v "$file" >&2
+    fi
+  done
+  exit 1
+}
+
+# run STATUS COMMAND…: output goes to $work/out and $work/err.
+run() {
+  local wanted=$1 status=0
+  shift
+  "$@" >"$work/out" 2>"$work/err" </dev/null || status=$?
+  [ "$status" -eq "$wanted" ] || fail "exit status $status, not $wanted: $*"
+}
+
+# shows TEXT…: every text is somewhere in the output.
+shows() {
+  for text in "$@"; do grep -qF -- "$text" "$work/out" || fail "output lacks: $text"; done
+}
+
+# complains TEXT…: every text is somewhere on standard error.
+complains() {
+  for text in "$@"; do grep -qF -- "$text" "$work/err" || fail "error lacks: $text"; done
+}
+
+# silent out|err
+silent() {
+  [ ! -s "$work/$1" ] || fail "$1 is not empty"
+}
