@@ -166,7 +166,7 @@ nvmlReturn_t Unimplemented(const char* function) {
     if (TheSession().strict == 0) return NVML_ERROR_NOT_SUPPORTED;
     fprintf(stderr, "libnvidia-ml (simulated): %s is not simulated (PARTITA_SIM_STRICT is set)\n",
             function);
-    return NVML_ERROR_FUNCTION_NOT_FOUND;
+    return NVML_ERROR_UNKNOWN;
   });
 }
 

@@ -122,7 +122,7 @@ nvmlReturn_t ComputeInstanceCall(const char* function, nvmlComputeInstance_t han
 }
 
 // The whole body of a call that is exported and not simulated: NOT_SUPPORTED; with
-// PARTITA_SIM_STRICT=1 FUNCTION_NOT_FOUND and a line on stderr, so that a test cannot miss it.
+// PARTITA_SIM_STRICT=1 UNKNOWN (which no client has a fallback for) and a line on stderr.
 nvmlReturn_t Unimplemented(const char* function);
 
 // ---- the node, inside a body

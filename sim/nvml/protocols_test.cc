@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -83,6 +84,35 @@ TEST(NothingGiven, IsInvalidOrNotSupportedAndNeverACrash) {
     EXPECT_TRUE(code == NVML_ERROR_INVALID_ARGUMENT || code == NVML_ERROR_NOT_SUPPORTED)
         << name << " answered " << code;
   }
+}
+
+TEST(StrictMode, FailsOnWhatIsNotSimulatedAndNamesIt) {
+  setenv("PARTITA_SIM_STRICT", "1", 1);
+  {
+    TestNode node("h200-vm");
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(CallWithNothing("nvmlDeviceGetPdi"), NVML_ERROR_UNKNOWN);
+    EXPECT_EQ(testing::internal::GetCapturedStderr(),
+              "libnvidia-ml (simulated): nvmlDeviceGetPdi is not simulated (PARTITA_SIM_STRICT is "
+              "set)\n");
+  }
+  unsetenv("PARTITA_SIM_STRICT");
+}
+
+TEST(CallLog, NamesEveryCallAlsoThoseNotSimulated) {
+  TestNode node("h200-vm");
+  const std::string path = node.root() + "/calls";
+  ASSERT_EQ(nvmlShutdown(), NVML_SUCCESS);
+  setenv("PARTITA_SIM_CALLS", path.c_str(), 1);
+  ASSERT_EQ(nvmlInit_v2(), NVML_SUCCESS);
+  CallWithNothing("nvmlDeviceGetPdi");
+  unsigned int count = 0;
+  nvmlDeviceGetCount(&count);
+  unsetenv("PARTITA_SIM_CALLS");
+  std::ifstream file(path);
+  const std::string log((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  EXPECT_NE(log.find(" nvmlDeviceGetPdi gpu=- rc=3 "), std::string::npos) << log;
+  EXPECT_NE(log.find(" nvmlDeviceGetCount gpu=- rc=0 "), std::string::npos) << log;
 }
 
 TEST(NothingGiven, GarbageIsNoHandle) {
