@@ -54,6 +54,7 @@ enum class HandleKind : uint32_t {
 class Frame {
  public:
   explicit Frame(const char* function);
+  ~Frame() = default;
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 

@@ -218,7 +218,7 @@ TEST(MigDevice, AnswersLikeNeitherItsParentNorAGpuWithoutMig) {
     const char* name;
     std::function<nvmlReturn_t(nvmlDevice_t)> call;
     nvmlReturn_t off, on, mig;
-  } kTable[] = {
+  } table[] = {
       {"minor", [&](nvmlDevice_t d) { return nvmlDeviceGetMinorNumber(d, &number); }, ok, ok, no},
       {"pci", [&](nvmlDevice_t d) { return nvmlDeviceGetPciInfo_v3(d, &pci); }, ok, ok, no},
       {"rates", [&](nvmlDevice_t d) { return nvmlDeviceGetUtilizationRates(d, &rates); }, ok, no,
@@ -233,7 +233,7 @@ TEST(MigDevice, AnswersLikeNeitherItsParentNorAGpuWithoutMig) {
       {"bar1", [&](nvmlDevice_t d) { return nvmlDeviceGetBAR1MemoryInfo(d, &bar1); }, ok, ok, ok},
       {"mode", [&](nvmlDevice_t d) { return nvmlDeviceGetComputeMode(d, &mode); }, ok, ok, ok},
   };
-  for (const auto& row : kTable) {
+  for (const auto& row : table) {
     EXPECT_EQ(row.call(off), row.off) << row.name;
     EXPECT_EQ(row.call(on), row.on) << row.name;
     EXPECT_EQ(row.call(mig), row.mig) << row.name;

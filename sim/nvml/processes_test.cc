@@ -15,7 +15,7 @@
 namespace partita::sim::nvml {
 namespace {
 
-constexpr uint64_t kGibibyte = 1024 * 1024 * 1024;
+constexpr uint64_t kGibibyte = uint64_t{1} << 30;
 constexpr uint64_t kSecond = 1'000'000'000;
 
 Holder OnGpu(uint32_t gpu, HolderKind kind = HolderKind::kCompute) {

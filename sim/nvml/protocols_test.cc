@@ -38,10 +38,10 @@ int CallWithNothing(const std::string& name) {
 
 // Not about a device, or answered without init.
 const std::set<std::string>& Special() {
-  static const std::set<std::string> kNames = {"nvmlInit",          "nvmlInit_v2",
-                                               "nvmlInitWithFlags", "nvmlShutdown",
-                                               "nvmlErrorString",   "nvmlSystemGetNVMLVersion"};
-  return kNames;
+  static const std::set<std::string> names = {"nvmlInit",          "nvmlInit_v2",
+                                              "nvmlInitWithFlags", "nvmlShutdown",
+                                              "nvmlErrorString",   "nvmlSystemGetNVMLVersion"};
+  return names;
 }
 
 TEST(Exports, AreThoseOfADriverLessItsPrivateTable) {
@@ -119,8 +119,9 @@ TEST(NothingGiven, GarbageIsNoHandle) {
   TestNode node("h200-vm");
   char name[96];
   for (const uintptr_t value : {uintptr_t{0x1234}, uintptr_t{1}, ~uintptr_t{0}}) {
-    EXPECT_EQ(nvmlDeviceGetName(reinterpret_cast<nvmlDevice_t>(value), name, sizeof name),
-              NVML_ERROR_INVALID_ARGUMENT);
+    nvmlDevice_t garbage = nullptr;
+    std::memcpy(&garbage, &value, sizeof value);
+    EXPECT_EQ(nvmlDeviceGetName(garbage, name, sizeof name), NVML_ERROR_INVALID_ARGUMENT);
   }
   EXPECT_EQ(nvmlDeviceGetName(reinterpret_cast<nvmlDevice_t>(name), name, sizeof name),
             NVML_ERROR_INVALID_ARGUMENT);

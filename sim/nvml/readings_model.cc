@@ -9,7 +9,7 @@ namespace {
 // Sensors are read anew every so often; between two reads they show the same.
 constexpr uint64_t kPowerPeriodNs = 100'000'000;
 constexpr uint64_t kThermalPeriodNs = 2'000'000'000;
-constexpr uint64_t kMebibyte = 1024 * 1024;
+constexpr uint64_t kMebibyte = uint64_t{1024} * 1024;
 
 // One stream of noise per sensor, so that power and temperature do not move in step.
 enum class Sensor : uint64_t { kPower = 1, kTemperature = 2, kMemoryTemperature = 3 };

@@ -408,9 +408,9 @@ TEST_F(Replay, AnIdleGpuReadsLikeTheCapturedOne) { EXPECT_GT(Ask(ReadingQuestion
 bool IsNotKept(unsigned int field) {
   static constexpr struct {
     unsigned int first, last;
-  } kRanges[] = {{74, 81},   {94, 95},   {147, 147}, {169, 169},
-                 {173, 183}, {193, 198}, {228, 229}, {269, 271}};
-  for (const auto& range : kRanges) {
+  } ranges[] = {{74, 81},   {94, 95},   {147, 147}, {169, 169},
+                {173, 183}, {193, 198}, {228, 229}, {269, 271}};
+  for (const auto& range : ranges) {
     if (field >= range.first && field <= range.last) return true;
   }
   return false;
@@ -436,8 +436,8 @@ TEST_F(Replay, EveryFieldHasTheCodeAndTypeOfTheCapture) {
     EXPECT_EQ(value.nvmlReturn, code) << value.fieldId;
     if (code != NVML_SUCCESS) continue;
     EXPECT_EQ(value.valueType, type) << value.fieldId;
-    static const std::set<unsigned int> kMomentary = {82, 83, 185, 186, 191};
-    if (kMomentary.contains(value.fieldId)) continue;
+    static const std::set<unsigned int> momentary = {82, 83, 185, 186, 191};
+    if (momentary.contains(value.fieldId)) continue;
     EXPECT_EQ(value.value.ullVal, number) << value.fieldId;
   }
   EXPECT_EQ(fields, 289);
