@@ -7,18 +7,6 @@
 namespace partita::sim::nvml {
 namespace {
 
-struct HolderTable {
-  Holder holders[kMaxHolders];
-};
-
-// The state's table at one instant, without a look at who still lives.
-void CopyHolders(HolderTable* out) {
-  State().Read([out](const Slot& slot) {
-    for (uint32_t i = 0; i < kMaxHolders; ++i) out->holders[i] = slot.holders[i];
-    return 0;
-  });
-}
-
 bool IsOn(const Device& device, const Holder& holder) {
   if (holder.live == 0 || holder.gpu != device.gpu) return false;
   return !device.is_mig || (holder.gpu_instance == device.gpu_instance &&
@@ -60,13 +48,25 @@ Load LoadOn(const Device& device) {
 }  // namespace
 
 void ListProcesses(const Device& device, ProcessList* out) {
-  HolderTable table;
-  CopyHolders(&table);
+  uint32_t indices[kMaxHolders];
+  const uint32_t candidates = State().Read([&](const Slot& slot) {
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < kMaxHolders; ++i) {
+      if (!IsOn(device, slot.holders[i])) continue;
+      out->processes[count].holder = slot.holders[i];
+      indices[count++] = i;
+    }
+    return count;
+  });
+  // Outside the read: whether somebody lives is asked of the kernel, and takes a system call.
   out->count = 0;
-  for (uint32_t i = 0; i < kMaxHolders; ++i) {
-    if (!IsOn(device, table.holders[i])) continue;
-    const HolderView view = LookAtHolder(State().root(), table.holders[i], i);
-    if (view.alive) out->processes[out->count++] = {table.holders[i], view.pid};
+  for (uint32_t i = 0; i < candidates; ++i) {
+    const Holder& holder = out->processes[i].holder;
+    const HolderView view = LookAtHolder(State().root(), holder, indices[i]);
+    if (!view.alive) continue;
+    Process& kept = out->processes[out->count++];
+    if (&kept.holder != &holder) kept.holder = holder;
+    kept.pid = view.pid;
   }
 }
 
