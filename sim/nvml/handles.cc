@@ -57,7 +57,18 @@ bool DecodeHandle(const void* handle, HandleTarget* out) {
   out->gpu = rest / kPerGpu;
   out->gpu_instance = rest % kPerGpu / kMaxComputeInstances;
   out->compute_instance = rest % kMaxComputeInstances;
-  return true;
+  // Only what the functions below hand out is a handle.
+  switch (out->kind) {
+    case HandleKind::kGpu: return out->gpu_instance == 0 && out->compute_instance == 0;
+    case HandleKind::kGpuInstance: return out->compute_instance == 0;
+    case HandleKind::kMigDevice:
+    case HandleKind::kComputeInstance:
+    case HandleKind::kEventSet:
+    case HandleKind::kSystemEventSet:
+    case HandleKind::kGpmSample:
+    case HandleKind::kUnit: return true;
+  }
+  return false;
 }
 
 nvmlDevice_t GpuHandle(uint32_t gpu) {

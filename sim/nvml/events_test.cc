@@ -1,0 +1,184 @@
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "sim/nvml/nvml_calls.h"
+#include "sim/nvml/test_node.h"
+#include "sim/state/life.h"
+#include "sim/state/test_node.h"
+
+namespace partita::sim::nvml {
+namespace {
+
+constexpr unsigned int kLong = 60'000;  // ms: never the reason that a test goes on
+
+class Events : public testing::Test {
+ protected:
+  Events() : node_("h200-vm"), gpu_(node_.gpu()) {
+    EXPECT_EQ(nvmlEventSetCreate(&set_), NVML_SUCCESS);
+  }
+
+  void Register(unsigned long long types = kEventXid) {
+    ASSERT_EQ(nvmlDeviceRegisterEvents(gpu_, types, set_), NVML_SUCCESS);
+  }
+  void Xid(uint64_t xid, uint32_t gi = kNone, uint32_t ci = kNone) {
+    node_.Change([&](Slot& slot) { AddXid(slot, 0, xid, gi, ci); });
+  }
+  nvmlReturn_t Wait(unsigned int ms = 0) { return nvmlEventSetWait_v2(set_, &event_, ms); }
+
+  TestNode node_;
+  nvmlDevice_t gpu_;
+  nvmlEventSet_t set_ = nullptr;
+  nvmlEventData_t event_{};
+};
+
+TEST_F(Events, ArriveInOrderOncePerSet) {
+  Xid(1);  // before the registration: not ours
+  Register();
+  Xid(31);
+  Xid(48, 3, 0);
+  ASSERT_EQ(Wait(), NVML_SUCCESS);
+  EXPECT_EQ(event_.device, gpu_);
+  EXPECT_EQ(event_.eventType, kEventXid);
+  EXPECT_EQ(event_.eventData, 31U);
+  EXPECT_EQ(event_.gpuInstanceId, 0xFFFFFFFFU);
+  EXPECT_EQ(event_.computeInstanceId, 0xFFFFFFFFU);
+  ASSERT_EQ(Wait(), NVML_SUCCESS);
+  EXPECT_EQ(event_.eventData, 48U);
+  EXPECT_EQ(event_.gpuInstanceId, 3U);
+  EXPECT_EQ(event_.computeInstanceId, 0U);
+  EXPECT_EQ(Wait(), NVML_ERROR_TIMEOUT);
+}
+
+TEST_F(Events, OnlyRegisteredTypesFromTheRegistrationOn) {
+  Register(kEventMigConfigChange);
+  Xid(31);
+  EXPECT_EQ(Wait(), NVML_ERROR_TIMEOUT);
+  Xid(48);
+  Register(kEventXid);  // does not bring the past
+  EXPECT_EQ(Wait(), NVML_ERROR_TIMEOUT);
+  Xid(63);
+  ASSERT_EQ(Wait(), NVML_SUCCESS);
+  EXPECT_EQ(event_.eventData, 63U);
+}
+
+TEST_F(Events, RefuseWhatTheBoardDoesNotHave) {
+  EXPECT_EQ(nvmlDeviceRegisterEvents(gpu_, 0, set_), NVML_SUCCESS);
+  EXPECT_EQ(nvmlDeviceRegisterEvents(gpu_, kEventXid | 0x20, set_), NVML_ERROR_NOT_SUPPORTED);
+  Xid(31);
+  EXPECT_EQ(Wait(), NVML_ERROR_TIMEOUT);
+  EXPECT_EQ(nvmlEventSetWait_v2(nullptr, &event_, 0), NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(nvmlEventSetWait_v2(set_, nullptr, 0), NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(nvmlEventSetFree(nullptr), NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(nvmlEventSetCreate(nullptr), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(Events, TheOldRecordHasNoInstances) {
+  Register();
+  Xid(31, 2, 1);
+  memset(static_cast<void*>(&event_), 0x5A, sizeof event_);
+  ASSERT_EQ(nvmlEventSetWait(set_, &event_, 0), NVML_SUCCESS);
+  EXPECT_EQ(event_.eventData, 31U);
+  EXPECT_EQ(event_.gpuInstanceId, 0x5A5A5A5AU);
+}
+
+TEST_F(Events, AnotherProcessWakesAWaiter) {
+  Register();
+  std::thread fault([&] {
+    EXPECT_EQ(StatusOf(InChild([&] {
+                Xid(79);
+                return 0;
+              })),
+              0);
+  });
+  EXPECT_EQ(Wait(kLong), NVML_SUCCESS);
+  EXPECT_EQ(event_.eventData, 79U);
+  fault.join();
+}
+
+TEST_F(Events, FreeingTheSetWakesItsWaiter) {
+  Register();
+  nvmlReturn_t code = NVML_SUCCESS;
+  std::thread waiter([&] { code = Wait(kLong); });
+  EXPECT_EQ(nvmlEventSetFree(set_), NVML_SUCCESS);
+  waiter.join();
+  EXPECT_EQ(code, NVML_ERROR_INVALID_ARGUMENT);
+  EXPECT_EQ(nvmlEventSetFree(set_), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(Events, ShutdownWakesAWaiterAndFreesTheSets) {
+  Register();
+  nvmlReturn_t code = NVML_SUCCESS;
+  std::thread waiter([&] { code = Wait(kLong); });
+  EXPECT_EQ(nvmlShutdown(), NVML_SUCCESS);
+  waiter.join();
+  EXPECT_TRUE(code == NVML_ERROR_INVALID_ARGUMENT || code == NVML_ERROR_UNINITIALIZED) << code;
+  ASSERT_EQ(nvmlInit_v2(), NVML_SUCCESS);
+  EXPECT_EQ(Wait(), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(Events, SignalsDoNotShortenAWait) {
+  Register();
+  struct sigaction ignore {};
+  ignore.sa_handler = [](int) {};
+  sigaction(SIGALRM, &ignore, nullptr);
+  const itimerval often = {{0, 2000}, {0, 2000}};
+  const itimerval never = {};
+  setitimer(ITIMER_REAL, &often, nullptr);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(Wait(50), NVML_ERROR_TIMEOUT);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(50));
+  setitimer(ITIMER_REAL, &never, nullptr);
+}
+
+TEST_F(Events, ALostGpuIsToldAfterItsEventAndAgainAfterEachWait) {
+  Register();
+  node_.Change([](Slot& slot) { LoseGpu(slot, 0); });
+  ASSERT_EQ(Wait(kLong), NVML_SUCCESS);
+  EXPECT_EQ(event_.eventData, 79U);
+  EXPECT_EQ(Wait(kLong), NVML_ERROR_GPU_IS_LOST);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(Wait(20), NVML_ERROR_GPU_IS_LOST);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(20));
+}
+
+TEST_F(Events, WhatTheRingDroppedIsGone) {
+  Register();
+  for (uint64_t i = 0; i < kMaxEvents + 10; ++i) Xid(i);
+  uint64_t count = 0, last = 0;
+  while (Wait() == NVML_SUCCESS) {
+    last = event_.eventData;
+    ++count;
+  }
+  EXPECT_LE(count, kMaxEvents);
+  EXPECT_GE(count, kMaxEvents - 1);
+  EXPECT_EQ(last, kMaxEvents + 9);
+}
+
+TEST_F(Events, MigChangesAreToldEverywhere) {
+  Register(kEventMigConfigChange);
+  nvmlReturn_t activation = NVML_ERROR_UNKNOWN;
+  nvmlGpuInstance_t instance = nullptr;
+  ASSERT_EQ(nvmlDeviceSetMigMode(gpu_, 1, &activation), NVML_SUCCESS);
+  ASSERT_EQ(nvmlDeviceCreateGpuInstance(gpu_, 19, &instance), NVML_SUCCESS);
+  ASSERT_EQ(nvmlGpuInstanceDestroy(instance), NVML_SUCCESS);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(Wait(), NVML_SUCCESS);
+    EXPECT_EQ(event_.eventType, kEventMigConfigChange);
+    EXPECT_EQ(event_.gpuInstanceId, 0xFFFFFFFFU);
+  }
+  EXPECT_EQ(Wait(), NVML_ERROR_TIMEOUT);
+}
+
+TEST_F(Events, SupportedTypesAreTheBoards) {
+  unsigned long long types = 0;
+  EXPECT_EQ(nvmlDeviceGetSupportedEventTypes(gpu_, &types), NVML_SUCCESS);
+  EXPECT_EQ(types, 0xFF9FU);
+}
+
+}  // namespace
+}  // namespace partita::sim::nvml
