@@ -113,9 +113,14 @@ void SetDefaults(Machine& machine) {
   machine.seed = 1;
 }
 
-void ReadSwitches(const Node& root, Problems& problems, Machine& machine) {
+void ReadSwitches(const Node& root, Problems& problems, LoadedNode& out) {
   const Node* switches = root.Find("switches");
   if (switches == nullptr || !config::ExpectList(*switches, problems, "the NVSwitches")) return;
+  Machine& machine = *out.machine;
+  if (const Node* id = config::Require(root, "switch_device_id", problems)) {
+    out.switch_device_id = static_cast<std::uint32_t>(
+        config::ReadUnsigned(*id, problems, {0, 0xFFFFFFFF}).value_or(0));
+  }
   for (const Node& item : switches->items) {
     if (machine.switch_count == kMaxSwitches) {
       problems.Add(item, "more than " + std::to_string(kMaxSwitches) + " NVSwitches");
@@ -153,7 +158,7 @@ void ReadHeader(const Node& root, Problems& problems, LoadedNode& out) {
     machine.highest_gi_constant =
         static_cast<std::uint32_t>(config::ReadUnsigned(*node, problems, {6, 31}).value_or(16));
   }
-  ReadSwitches(root, problems, machine);
+  ReadSwitches(root, problems, out);
 }
 
 void StartState(const Machine& machine, const GpuStart& start, Slot& slot) {
@@ -212,6 +217,7 @@ base::Result<LoadedNode> LoadNode(const DataFile& file,
                                                 "virtualization",
                                                 "nvlink",
                                                 "switches",
+                                                "switch_device_id",
                                                 "fabric_state",
                                                 "numa",
                                                 "gpus"};

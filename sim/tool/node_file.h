@@ -23,6 +23,7 @@ struct LoadedNode {
   // node up starts it.
   std::unique_ptr<Slot> slot;
   std::vector<std::optional<std::uint32_t>> iommu_groups;  // by GPU index
+  std::uint32_t switch_device_id = 0;                      // (device << 16) | vendor
 };
 
 // Reads `file` with the products of `catalog`. All problems at once, in the form of

@@ -1,0 +1,21 @@
+// <root>/sys: the PCI devices of a node and the driver's module, as files to mount.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "sim/state/layout.h"
+#include "sim/tool/node_file.h"
+
+namespace partita::sim::tool {
+
+// What never changes: devices, bridges, NVSwitches, IOMMU groups. For a root that is being built.
+[[nodiscard]] base::Result<void> MakePciTree(const std::string& root, const LoadedNode& node);
+
+// What follows the state: the driver that each GPU is bound to and the module's own directory.
+// Idempotent; to be called after whatever changes those.
+[[nodiscard]] base::Result<void> RenderDriverLinks(const std::string& root,
+                                                   const Machine& machine,
+                                                   const Slot& slot);
+
+}  // namespace partita::sim::tool

@@ -1,0 +1,103 @@
+#include "sim/tool/view.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/unique_fd.h"
+#include "sim/tool/mounts.h"
+
+namespace partita::sim::tool {
+namespace {
+
+const std::string kRoot = kViewRoot;
+
+base::Result<void> LeaveHostNamespace() {
+  if (unshare(CLONE_NEWNS) != 0) {
+    const int error = errno;
+    auto failure = base::ErrnoError("make a mount namespace", error);
+    if (error != EPERM) return failure;
+    return std::move(failure).WithHint("a node's view needs CAP_SYS_ADMIN: run this as root");
+  }
+  // The host's later mounts still appear here; ours never appear there.
+  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
+    return base::ErrnoError("detach the mounts from the host's");
+  }
+  return {};
+}
+
+base::Result<void> ShowRoot(const std::string& root) {
+  TRY_VOID(base::MakeDirectories(kRoot, 0755));
+  TRY_VOID(Bind(root, kRoot));
+  return AllowDevices(kRoot);
+}
+
+// The node's own /dev, with the host's terminals, shared memory and message queues in it.
+base::Result<void> ShowDevices() {
+  std::vector<std::pair<std::string, base::UniqueFd>> kept;
+  for (const char* path : {"/dev/pts", "/dev/shm", "/dev/mqueue"}) {
+    if (!base::Exists(path)) continue;
+    TRY(tree, CloneTree(AT_FDCWD, path));
+    kept.emplace_back(path, std::move(tree));
+  }
+  TRY_VOID(Bind(kRoot + "/dev", "/dev"));
+  for (const auto& [path, tree] : kept) TRY_VOID(Attach(tree, path));
+  return {};
+}
+
+base::Result<void> ShowProc() {
+  TRY_VOID(Bind(kRoot + "/proc/driver", "/proc/driver"));
+  TRY_VOID(Bind(kRoot + "/proc/devices", "/proc/devices"));
+  if (base::Exists("/proc/modules")) TRY_VOID(Bind(kRoot + "/proc/modules", "/proc/modules"));
+  return {};
+}
+
+// Live: modules and drivers come and go with the driver. Devices stay, and must be found under
+// /sys/devices after links were resolved.
+base::Result<void> ShowSys() {
+  const std::string sys = kRoot + "/sys";
+  TRY(parts, base::ListDirectory(sys));
+  for (const std::string& part : parts) {
+    const std::string live = part == "module" ? sys + "/module" : "";
+    TRY_VOID(MergeDirectory("/sys/" + part, sys + "/" + part, live));
+  }
+  return {};
+}
+
+// /proc as a directory of links into the real one, which moves to /proc/.host, plus `modules`.
+base::Result<void> ReplaceProc() {
+  TRY(real, CloneTree(AT_FDCWD, "/proc"));
+  TRY(names, base::ListDirectory("/proc"));
+  TRY_VOID(MountEmpty("/proc"));
+  TRY_VOID(base::MakeDirectories("/proc/.host", 0755));
+  TRY_VOID(Attach(real, "/proc/.host"));
+  for (const std::string& name : names) {
+    const std::string path = "/proc/" + name, target = ".host/" + name;
+    if (symlink(target.c_str(), path.c_str()) != 0) return base::ErrnoError("link " + path);
+  }
+  const std::string modules = kRoot + "/proc/modules";
+  if (symlink(modules.c_str(), "/proc/modules") != 0) return base::ErrnoError("link /proc/modules");
+  return {};
+}
+
+}  // namespace
+
+base::Result<void> EnterView(const std::string& root, bool proc_modules) {
+  const bool has_modules = base::Exists("/proc/modules");
+  TRY_VOID(LeaveHostNamespace());
+  TRY_VOID(ShowRoot(root));
+  TRY_VOID(ShowDevices());
+  TRY_VOID(ShowProc());
+  TRY_VOID(ShowSys());
+  if (proc_modules && !has_modules) TRY_VOID(ReplaceProc());
+  return {};
+}
+
+}  // namespace partita::sim::tool
