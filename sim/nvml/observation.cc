@@ -35,6 +35,17 @@ Holder AsShareOfGpu(const Device& device, const Holder& holder) {
   return share;
 }
 
+// Ends the entries of the dead; a process that may only read the state leaves them to others.
+void ReapIfAnyDied(const Device& device) {
+  ProcessList all;
+  ListProcesses(device, &all);
+  if (all.dead == 0) return;
+  Change([](Slot& slot, const Machine& machine) {
+    Reap(State().root(), machine, slot);
+    return NVML_SUCCESS;
+  });
+}
+
 Load LoadOn(const Device& device) {
   ProcessList all;
   ListProcesses(device, &all);
@@ -59,11 +70,14 @@ void ListProcesses(const Device& device, ProcessList* out) {
     return count;
   });
   // Outside the read: whether somebody lives is asked of the kernel, and takes a system call.
-  out->count = 0;
+  out->count = out->dead = 0;
   for (uint32_t i = 0; i < candidates; ++i) {
     const Holder& holder = out->processes[i].holder;
     const HolderView view = LookAtHolder(State().root(), holder, indices[i]);
-    if (!view.alive) continue;
+    if (!view.alive) {
+      ++out->dead;
+      continue;
+    }
     Process& kept = out->processes[out->count++];
     if (&kept.holder != &holder) kept.holder = holder;
     kept.pid = view.pid;
@@ -91,6 +105,7 @@ Readings ReadSensors(const Device& device) {
 WideFact ReadEnergy(const Device& device) {
   const Board& board = *device.board;
   if (board.power_idle_mw.known == 0) return {};
+  ReapIfAnyDied(device);
   const uint64_t millijoules = State().Read([&](const Slot& slot) {
     const uint64_t now = SimulatedNow(slot.clock);
     const uint64_t up = now > slot.driver_loaded_ns ? now - slot.driver_loaded_ns : 0;

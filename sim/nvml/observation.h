@@ -16,6 +16,7 @@ struct Process {
 
 struct ProcessList {
   uint32_t count;
+  uint32_t dead;  // entries of processes that have gone and nobody has reaped yet
   Process processes[kMaxHolders];
 };
 
@@ -30,7 +31,8 @@ uint64_t ProcessMemory(const Device& device);
 Readings ReadSensors(const Device& device);
 
 // Millijoules since the driver was loaded. Never goes back: a process that has died counts until it
-// is reaped, and reaping adds what it used until then.
+// is reaped, and reaping adds what it used until then. Nobody is told of a death, so a read that
+// notices one reaps, where it may write.
 WideFact ReadEnergy(const Device& device);
 
 }  // namespace partita::sim::nvml

@@ -227,7 +227,7 @@ TEST(Load, ReadsTheSameTwiceWhileTheClockStands) {
   }
 }
 
-TEST(Energy, NeverGoesBackWhenProcessesComeGoAndAreReaped) {
+TEST(Energy, NeverGoesBackWhenProcessesComeAndGo) {
   TestNode node("h200-vm");
   const uint64_t start = node.store().Read([](const Slot& slot) { return slot.driver_loaded_ns; });
   uint64_t now = start + 10 * kSecond;
@@ -245,12 +245,26 @@ TEST(Energy, NeverGoesBackWhenProcessesComeGoAndAreReaped) {
     node.FreezeAt(now += 10 * kSecond);
     rises();
     worker.End();
+    if (round == 0) node.Change([&](Slot& s) { Reap(node.root().c_str(), node.machine(), s); });
     rises();
-    node.Change([&](Slot& slot) { Reap(node.root().c_str(), node.machine(), slot); });
     rises();
   }
   // 70 s idle at 76.578 W, and 30 s of half a load of 409 W beyond that.
   EXPECT_NEAR(static_cast<double>(last), 70 * 76'578 + 30 * 0.5 * (485'885 - 76'578), 100);
+}
+
+TEST(Energy, IsNotDrawnByTheDead) {
+  TestNode node("h200-vm");
+  const uint64_t start = node.store().Read([](const Slot& slot) { return slot.driver_loaded_ns; });
+  node.FreezeAt(start);
+  Worker worker(node, OnGpu(0));
+  worker.End();
+  unsigned long long energy = 0;
+  ASSERT_EQ(nvmlDeviceGetTotalEnergyConsumption(node.gpu(), &energy), NVML_SUCCESS);
+  EXPECT_EQ(energy, 0);
+  node.FreezeAt(start + 100 * kSecond);
+  ASSERT_EQ(nvmlDeviceGetTotalEnergyConsumption(node.gpu(), &energy), NVML_SUCCESS);
+  EXPECT_EQ(energy, 100 * 76'578);
 }
 
 TEST(Modes, AreSetByRootAndSeenByAll) {
