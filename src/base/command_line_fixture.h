@@ -39,7 +39,7 @@ inline Program SampleProgram(std::function<int(const Invocation&)> run = [](cons
              .default_value = "text"},
             {.name = "watch", .letter = 'w', .help = "keep showing it", .environment = "GPU_WATCH"},
             {.name = "gpu", .value_name = "ID", .help = "only this GPU", .repeatable = true}},
-       .examples = {{"gpu-tool status -o json", "the same for programs"}},
+       .examples = {{"gpu-tool status", ""}, {"gpu-tool status -o json", "the same for programs"}},
        .run = run},
       {.name = "mig",
        .summary = "slices",

@@ -83,8 +83,9 @@ std::string Examples(const std::vector<Example>& examples) {
   if (examples.empty()) return "";
   std::string text = "\nExamples:\n";
   for (const Example& example : examples) {
-    text += fmt::format("  {}\n      {}\n", example.command,
-                        Wrap("......" + example.meaning, kWidth, 6).substr(6));
+    text += fmt::format("  {}\n", example.command);
+    if (example.meaning.empty()) continue;
+    text += fmt::format("      {}\n", Wrap("......" + example.meaning, kWidth, 6).substr(6));
   }
   return text;
 }
@@ -145,8 +146,8 @@ std::string RoffOptions(const std::vector<Option>& options) {
 std::string RoffExamples(const std::vector<Example>& examples) {
   std::string out;
   for (const Example& example : examples) {
-    out += fmt::format(".PP\n{}:\n.PP\n.in +4\n.nf\n{}\n.fi\n.in\n", Roff(example.meaning),
-                       Roff(example.command));
+    if (!example.meaning.empty()) out += fmt::format(".PP\n{}:\n", Roff(example.meaning));
+    out += fmt::format(".PP\n.in +4\n.nf\n{}\n.fi\n.in\n", Roff(example.command));
   }
   return out;
 }

@@ -67,6 +67,7 @@ Global options:
   -v, --verbose          say more
 
 Examples:
+  gpu-tool status
   gpu-tool status -o json
       the same for programs
 )TEXT");
@@ -149,6 +150,12 @@ keep showing it (environment GPU_WATCH)
 .TP
 \fB\-\-gpu\fR \fIID\fR
 only this GPU (can be given several times)
+.PP
+.in +4
+.nf
+gpu\-tool status
+.fi
+.in
 .PP
 the same for programs:
 .PP
