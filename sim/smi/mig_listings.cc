@@ -38,7 +38,7 @@ void SayComputeProfile(const Nvml& nvml,
       Ask<unsigned int>(nvml.nvmlGpuInstanceGetComputeInstanceRemainingCapacity, instance.handle,
                         profile.id)
           .value_or(0);
-  Say("|{:>4}{:>7}       {:<18}{:>4}{:<6}{:>2}/{:<12}{:<9}{:>2}{:>6}{:>6}   |\n", device.index,
+  Say("|{:>4}{:>7}       {:<18}{:>4}{:<5}{:>2}/{:<12}{:<9}{:>2}{:>6}{:>6}   |\n", device.index,
       instance.info.id, profile.name, profile.id, is_default ? "*" : "", left,
       profile.instanceCount, profile.multiprocessorCount, profile.sharedDecoderCount,
       profile.sharedEncoderCount, profile.sharedOfaCount);

@@ -19,6 +19,10 @@ struct Format {
 std::optional<Format> ParseFormat(const std::string& text) {
   Format format;
   bool csv = false;
+  if (text.empty()) {
+    Say("{}", "\"--format=\" is missing: use csv, with noheader and nounits where wanted.\n");
+    return std::nullopt;
+  }
   for (const std::string_view word : base::Split(text, ',')) {
     const std::string_view option = base::Trim(word);
     if (option == "csv") {
@@ -33,7 +37,7 @@ std::optional<Format> ParseFormat(const std::string& text) {
     }
   }
   if (csv) return format;
-  Say("{}", "\"--format=\" switch is missing csv, the only format there is.\n");
+  Say("{}", "\"--format=\" lacks csv, the only format there is.\n");
   return std::nullopt;
 }
 
