@@ -93,6 +93,9 @@ void ReadGpu(const Session& session,
   };
   draft.handle = handle;
   draft.identified = ReadIdentity(calls, draft.gpu);
+  if (!draft.identified && !calls.problems().empty()) {
+    calls.AddFault(FaultOf(calls.problems().front()));
+  }
   publish();
   ReadBoard(calls, draft.gpu);
   publish();
@@ -237,9 +240,9 @@ class Reader::Impl {
     if (count->ok()) {
       facts.count = **count;
     } else {
-      const base::Error& error = count->error();
-      session_lost_ = error.native() && MeansSessionLost(error.native()->value);
-      facts.problems.push_back({"", error});
+      // A library that cannot even count is not talking to the driver any more.
+      session_lost_ = true;
+      facts.problems.push_back({"", count->error()});
     }
     return true;
   }

@@ -20,8 +20,12 @@ base::Result<std::shared_ptr<Session>> Session::Open(std::shared_ptr<const Libra
 
 void Session::Close(CallWatch& watch) {
   if (!std::exchange(open_, false)) return;
-  // Its code changes nothing: after a driver reload the library is not initialised any more.
-  (void)CallerFor(watch)(library_->api().shutdown);
+  const auto& shutdown = library_->api().shutdown;
+  // Also when nobody waits for this job any more: whoever opened the session late is the only one
+  // who knows of it. The code changes nothing: after a driver reload there is nothing to close.
+  const bool watched = watch.Enter(shutdown.name());
+  if (shutdown.pointer() != nullptr) (void)shutdown.pointer()();
+  if (watched) watch.Leave();
 }
 
 base::Result<model::Driver> Session::ReadDriver(CallWatch& watch) const {

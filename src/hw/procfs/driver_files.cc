@@ -93,6 +93,7 @@ GpuInformation ParseInformation(std::string_view text) {
   GpuInformation gpu;
   gpu.model = Known(value("Model")).value_or("");
   gpu.irq = Small(value("IRQ"));
+  if (gpu.irq == 0U) gpu.irq.reset();  // none is set up
   gpu.vbios = UpperCase(Known(value("Video BIOS")));
   gpu.excluded = value("GPU Excluded") == "Yes";
   if (const auto uuid = Known(value("GPU UUID"))) gpu.uuid = model::GpuUuid(*uuid);

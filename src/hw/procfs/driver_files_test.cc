@@ -87,6 +87,7 @@ TEST(ParseInformation, LeavesOutWhatTheDriverDoesNotKnow) {
       "colon\n");
   EXPECT_EQ(gpu.uuid, std::nullopt);
   EXPECT_EQ(gpu.vbios, std::nullopt);
+  EXPECT_EQ(gpu.irq, std::nullopt);
   EXPECT_EQ(gpu.minor, DeviceMinor(7));
   EXPECT_TRUE(gpu.excluded);
 }
