@@ -1,0 +1,169 @@
+#include "tests/integration/simulated_machine.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "sim/state/mig.h"
+#include "sim/state/render.h"
+#include "sim/tool/catalog.h"
+#include "sim/tool/node_file.h"
+#include "sim/tool/pci_tree.h"
+
+namespace partita::integration {
+namespace {
+
+void Require(bool condition, std::string_view what) {
+  if (condition) return;
+  fmt::print(stderr, "simulated machine: {}\n", what);
+  std::abort();
+}
+
+void Require(const base::Result<void>& result) {
+  Require(result.ok(), result.ok() ? "" : result.error().ToString());
+}
+
+sim::tool::LoadedNode Load(std::string_view profile) {
+  const sim::tool::Catalog catalog = sim::tool::Catalog::BuiltIn();
+  const sim::tool::DataFile* file = catalog.FindNode(profile);
+  Require(file != nullptr, "no such profile");
+  base::Result<sim::tool::LoadedNode> node = sim::tool::LoadNode(*file, catalog, "");
+  Require(node.ok(), node.ok() ? "" : node.error().ToString());
+  return *std::move(node);
+}
+
+// In memory where possible: a machine is more than a thousand small files.
+std::string MakeDirectory() {
+  const bool memory = access("/dev/shm", W_OK) == 0;
+  const std::filesystem::path parent =
+      memory ? std::filesystem::path("/dev/shm") : std::filesystem::temp_directory_path();
+  std::string pattern = parent / "partita-machine-XXXXXX";
+  Require(mkdtemp(pattern.data()) != nullptr, "no directory");
+  return pattern;
+}
+
+}  // namespace
+
+SimulatedMachine::SimulatedMachine(std::string_view profile) : root_(MakeDirectory()) {
+  Require(base::MakeDirectories(root_ + "/sim", 0755));
+  Require(base::MakeDirectories(root_ + "/dev", 0755));
+  Require(base::WriteFile(root_ + "/sim/holders", "", 0666));
+  const sim::tool::LoadedNode node = Load(profile);
+  Require(sim::tool::MakePciTree(root_, node));
+  Require(sim::tool::RenderDriverLinks(root_, *node.machine, *node.slot));
+  // Without the right to make device nodes their rendering fails, and the rest of it is there.
+  (void)sim::RenderDriverFiles(root_.c_str(), *node.machine, *node.slot);
+  const std::string state = root_ + "/sim/state";
+  Require(sim::Create(state.c_str(), *node.machine, *node.slot) == 0, "no state");
+  Require(sim::Store::Open(state.c_str(), sim::Access::kReadWrite, &store_) == 0,
+          "the state does not open");
+  setenv("PARTITA_SIM_STATE", state.c_str(), 1);
+  // This process has its own /dev, not the node's.
+  setenv("PARTITA_SIM_VISIBILITY", "off", 1);
+}
+
+SimulatedMachine::~SimulatedMachine() {
+  store_.Close();
+  (void)base::RemoveTree(root_);
+}
+
+hw::ReaderOptions SimulatedMachine::Options() const {
+  hw::ReaderOptions options;
+  options.root = root_;
+  options.library = PARTITA_SIM_LIBRARY;
+  return options;
+}
+
+void SimulatedMachine::Change(const std::function<void(const sim::Machine&, sim::Slot&)>& change) {
+  {
+    sim::Transaction transaction;
+    Require(sim::Transaction::Begin(store_, &transaction) == 0, "the state cannot be changed");
+    change(transaction.machine(), transaction.slot());
+    (void)transaction.Commit();
+  }
+  const auto slot = std::make_unique<sim::Slot>();
+  store_.Snapshot(slot.get());
+  Require(sim::tool::RenderDriverLinks(root_, machine(), *slot));
+}
+
+std::uint32_t SimulatedMachine::MakeMigDevice(std::uint32_t gpu,
+                                              std::uint32_t gi_constant,
+                                              std::uint32_t ci_id) {
+  std::uint32_t id = 0;
+  Change([&](const sim::Machine& machine, sim::Slot& slot) {
+    const sim::Board& its_board = machine.boards[gpu];
+    sim::Gpu& its_state = slot.gpus[gpu];
+    its_state.mig_current = its_state.mig_pending = 1;
+    const sim::GiProfile* profile = sim::FindGiProfile(its_board, gi_constant);
+    Require(profile != nullptr, "no such GPU instance profile");
+    Require(sim::CreateGpuInstance(its_board, its_state, *profile, sim::kNone,
+                                   slot.next_incarnation++, &id) == sim::MigStatus::kDone,
+            "no room for the GPU instance");
+  });
+  MakeComputeInstance(gpu, id, ci_id);
+  return id;
+}
+
+void SimulatedMachine::MakeComputeInstance(std::uint32_t gpu,
+                                           std::uint32_t gpu_instance,
+                                           std::uint32_t ci_id) {
+  Change([&](const sim::Machine& machine, sim::Slot& slot) {
+    const sim::Board& its_board = machine.boards[gpu];
+    sim::GpuInstance& instance = slot.gpus[gpu].instances[gpu_instance];
+    const sim::CiProfile* profile = sim::FindCiProfile(its_board, instance.profile, ci_id);
+    Require(profile != nullptr, "no such compute instance profile");
+    std::uint32_t id = 0;
+    Require(sim::CreateComputeInstance(its_board, instance, *profile, sim::kNone, &id) ==
+                sim::MigStatus::kDone,
+            "no room for the compute instance");
+  });
+}
+
+void SimulatedMachine::FailCall(const std::string& function,
+                                std::uint32_t gpu,
+                                std::uint32_t code,
+                                std::uint32_t times) {
+  sim::CallFault fault{};
+  fault.kind = sim::CallFaultKind::kFail;
+  fault.gpu = gpu;
+  fault.code = code;
+  fault.remaining = times;
+  AddCallFault(fault, function);
+}
+
+void SimulatedMachine::HangCall(const std::string& function, std::uint32_t gpu) {
+  sim::CallFault fault{};
+  fault.kind = sim::CallFaultKind::kHang;
+  fault.gpu = gpu;
+  AddCallFault(fault, function);
+}
+
+void SimulatedMachine::AddCallFault(const sim::CallFault& fault, const std::string& function) {
+  Change([&](const sim::Machine&, sim::Slot& slot) {
+    for (sim::CallFault& entry : slot.call_faults) {
+      if (entry.live != 0) continue;
+      entry = fault;
+      entry.live = 1;
+      entry.id = slot.next_fault_id++;
+      Require(function.size() < sizeof entry.function, "the function's name is too long");
+      std::memcpy(entry.function, function.c_str(), function.size() + 1);
+      return;
+    }
+    Require(false, "no room for another call fault");
+  });
+}
+
+void SimulatedMachine::ClearCallFaults() {
+  Change([](const sim::Machine&, sim::Slot& slot) {
+    for (sim::CallFault& entry : slot.call_faults) entry.live = 0;
+  });
+}
+
+}  // namespace partita::integration
