@@ -3,11 +3,10 @@
 #include <dlfcn.h>
 #include <limits.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <initializer_list>
-
-#include "base/files.h"
 
 namespace partita::sim::smi {
 namespace {
@@ -17,6 +16,12 @@ constexpr char kLibrary[] = "libnvidia-ml.so.1";
 std::string RealPath(const char* path) {
   char real[PATH_MAX];
   return realpath(path, real) != nullptr ? real : "";
+}
+
+// Not merely something of that name: the source tree has a folder sim/state.
+bool IsFile(const std::string& path) {
+  struct stat about = {};
+  return stat(path.c_str(), &about) == 0 && S_ISREG(about.st_mode);
 }
 
 void* OpenLibrary() {
@@ -53,7 +58,7 @@ std::string StatePath(const Nvml& nvml) {
     for (std::size_t slash = directory.rfind('/'); slash != std::string::npos;
          slash = directory.rfind('/')) {
       directory.resize(slash);
-      if (base::Exists(directory + "/sim/state")) return directory + "/sim/state";
+      if (IsFile(directory + "/sim/state")) return directory + "/sim/state";
     }
   }
   return "/run/partita-sim/sim/state";
