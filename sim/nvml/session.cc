@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -44,11 +45,17 @@ Session* MakeSession() {
   return expected;
 }
 
+// A library in a build folder of this repository has the source folder sim/state above it.
+bool IsFile(const char* path) {
+  struct stat about = {};
+  return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+}
+
 bool StateAbove(char* directory, char* path) {
   for (char* slash = strrchr(directory, '/'); slash != nullptr; slash = strrchr(directory, '/')) {
     *slash = '\0';
     const int length = snprintf(path, kMaxPath, "%s/sim/state", directory);
-    if (length > 0 && length < static_cast<int>(kMaxPath) && access(path, F_OK) == 0) return true;
+    if (length > 0 && length < static_cast<int>(kMaxPath) && IsFile(path)) return true;
   }
   return false;
 }
