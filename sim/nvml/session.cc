@@ -47,8 +47,8 @@ Session* MakeSession() {
 
 // A library in a build folder of this repository has the source folder sim/state above it.
 bool IsFile(const char* path) {
-  struct stat about = {};
-  return stat(path, &about) == 0 && S_ISREG(about.st_mode);
+  FileIdentity about{};
+  return IdentifyPath(path, &about) == 0 && S_ISREG(about.mode);
 }
 
 bool StateAbove(char* directory, char* path) {
