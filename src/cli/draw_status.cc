@@ -133,9 +133,11 @@ void AddVfio(const model::Inventory& inventory, const Look& look, Lines& lines) 
 void AddError(
     const Line& first, const base::Error& error, Ink ink, const Look& look, Lines& lines) {
   Append(Wrapped(first, first.width(), Clean(error.ToString(), look.utf8), ink, look), lines);
-  Line advice = Line().PadTo(first.width());
-  advice.Add(look.glyphs().advice, Ink::kStrong).Add(" ");
-  Append(Wrapped(advice, advice.width(), Clean(error.hint(), look.utf8), Ink::kPlain, look), lines);
+  for (const std::string_view hint : base::SplitLines(error.hint())) {
+    Line advice = Line().PadTo(first.width());
+    advice.Add(look.glyphs().advice, Ink::kStrong).Add(" ");
+    Append(Wrapped(advice, advice.width(), Clean(hint, look.utf8), Ink::kPlain, look), lines);
+  }
 }
 
 void AddProblems(const model::Inventory& inventory, const Look& look, Lines& lines) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -78,11 +79,11 @@ std::string_view Escape(Ink ink) {
     case Ink::kPlain: return "";
     case Ink::kStrong: return "\x1b[1m";
     case Ink::kFaint: return "\x1b[38;5;245m";
-    case Ink::kMemory: return "\x1b[38;5;74m";     // sky blue
+    case Ink::kMemory:
+    case Ink::kIdle: return "\x1b[38;5;74m";       // sky blue
     case Ink::kReserved: return "\x1b[38;5;175m";  // reddish purple
-    case Ink::kLoad: return "\x1b[38;5;36m";       // bluish green
-    case Ink::kHeld: return "\x1b[38;5;36m";
-    case Ink::kIdle: return "\x1b[38;5;74m";
+    case Ink::kLoad:
+    case Ink::kHeld: return "\x1b[38;5;36m";      // bluish green
     case Ink::kWarning: return "\x1b[38;5;172m";  // orange
     case Ink::kFault: return "\x1b[1;38;5;166m";  // vermillion
   }
@@ -290,7 +291,7 @@ Line Bar(const Share& share, int width, Ink ink, const Glyphs& glyphs) {
   const auto part = [&](std::uint64_t amount) {
     if (share.total == 0) return 0;
     const double fraction = static_cast<double>(amount) / static_cast<double>(share.total);
-    return std::clamp(static_cast<int>(fraction * all + 0.5), 0, all);
+    return static_cast<int>(std::clamp<long>(std::lround(fraction * all), 0, all));
   };
   int used = part(share.used);
   if (share.used > 0) used = std::max(used, 1);

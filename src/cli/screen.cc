@@ -77,13 +77,14 @@ void Screen::Enter() {
     now.c_cc[VTIME] = 0;
     tcsetattr(STDIN_FILENO, TCSADRAIN, &now);
   }
-  WriteAll(STDOUT_FILENO, "\x1b[?1049h\x1b[?25l");
+  // Lines that are too long for a very narrow terminal are cut there instead of wrapped.
+  WriteAll(STDOUT_FILENO, "\x1b[?1049h\x1b[?25l\x1b[?7l");
 }
 
 void Screen::Leave() {
   if (!entered_) return;
   entered_ = false;
-  WriteAll(STDOUT_FILENO, "\x1b[?25h\x1b[?1049l");
+  WriteAll(STDOUT_FILENO, "\x1b[?7h\x1b[?25h\x1b[?1049l");
   if (before_ && InForeground()) tcsetattr(STDIN_FILENO, TCSADRAIN, &*before_);
   before_.reset();
 }
@@ -93,7 +94,7 @@ void Screen::Show(const std::string& text) {
   // cleared behind its end instead of the screen before its start.
   std::string bytes = "\x1b[?2026h\x1b[H";
   for (const char c : text) {
-    if (c == '\n') bytes += "\x1b[K\r";
+    if (c == '\n') bytes += "\x1b[K";
     bytes += c;
   }
   bytes += "\x1b[K\x1b[J\x1b[?2026l";

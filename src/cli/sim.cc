@@ -18,6 +18,7 @@ int RunSim(const base::Invocation& invocation) {
   std::vector<std::string> words = {program};
   words.insert(words.end(), invocation.rest().begin(), invocation.rest().end());
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execv(program.c_str(), argv.data());

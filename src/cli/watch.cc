@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <ctime>
 
 #include <fmt/format.h>
 
@@ -45,9 +46,15 @@ Event WaitUntil(steady_clock::time_point deadline, const SignalQueue& signals, b
 
 bool Ends(int number) { return number == SIGTERM || number == SIGHUP || number == SIGQUIT; }
 
+// When the picture was made, in the reader's time zone: a stopped picture shows by it.
 std::string Caption(const WatchPlan& plan) {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  std::array<char, 16> clock{};
+  std::strftime(clock.data(), clock.size(), "%H:%M:%S", &local);
   const double seconds = static_cast<double>(plan.interval.count()) / 1000;
-  return fmt::format("every {:g} s   q quits", seconds);
+  return fmt::format("{}   every {:g} s   q quits", clock.data(), seconds);
 }
 
 // The picture on the screen and where in it the reader is.
@@ -63,6 +70,7 @@ class Viewer {
     std::uint64_t drawn = 0;
     while (!done_) {
       lines_ = draw_(terminal_, look_);
+      caption_ = Caption(plan_);
       Show();
       if (plan_.count && ++drawn >= *plan_.count) break;
       const auto deadline = steady_clock::now() + plan_.interval;
@@ -79,7 +87,7 @@ class Viewer {
 
  private:
   void Show() {
-    screen_.Show(ScreenPage(lines_, Caption(plan_), terminal_.rows.value_or(24), look_, offset_));
+    screen_.Show(ScreenPage(lines_, caption_, terminal_.rows.value_or(24), look_, offset_));
   }
 
   void TakeSignals() {
@@ -135,6 +143,7 @@ class Viewer {
   Terminal terminal_ = Terminal::Of(STDOUT_FILENO);
   Look look_;
   Lines lines_;
+  std::string caption_;
   int offset_ = 0;
   bool keys_ = isatty(STDIN_FILENO) == 1;
   bool redraw_ = false;

@@ -45,3 +45,11 @@ complains() {
 silent() {
   [ ! -s "$work/$1" ] || fail "$1 is not empty"
 }
+
+# up PROFILE [NODE]: a simulated node that goes with the script; `on_node COMMAND…` runs on it.
+up() {
+  node=${2:-$1}
+  partita-sim up "$1" --node "$node" >"$work/up" 2>&1 || { cat "$work/up" >&2; fail "cannot simulate $1"; }
+  on_exit+=("partita-sim down --node $node --force >/dev/null 2>&1")
+}
+on_node() { partita-sim run --node "$node" -- "$@"; }

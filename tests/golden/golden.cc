@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <sstream>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -13,6 +15,13 @@ namespace {
 std::string ReadAll(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+std::vector<std::string> Lines(std::string_view text) {
+  std::vector<std::string> lines;
+  std::istringstream stream{std::string(text)};
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
 }
 
 bool Updating() {
@@ -33,8 +42,17 @@ void ExpectGolden(const std::string& name, std::string_view text) {
     ASSERT_TRUE(file.good()) << "cannot write " << path;
     return;
   }
-  EXPECT_EQ(ReadAll(path), text) << "differs from " << path
-                                 << "; if that is wanted, run again with --update-golden";
+  const std::string wanted = ReadAll(path);
+  if (wanted == text) return;
+  const std::vector<std::string> before = Lines(wanted);
+  const std::vector<std::string> now = Lines(text);
+  std::size_t line = 0;
+  while (line < before.size() && line < now.size() && before[line] == now[line]) ++line;
+  const std::string end = "(the end)";
+  ADD_FAILURE() << path << ":" << line + 1 << ": differs; if that is wanted, run again with "
+                << "--update-golden and review the diff\n  file: "
+                << (line < before.size() ? before[line] : end)
+                << "\n   now: " << (line < now.size() ? now[line] : end);
 }
 
 }  // namespace partita::golden
