@@ -34,28 +34,45 @@ struct Scenario {
   const char* name;
   const char* node;                // a file in --nodes
   std::vector<std::string> setup;  // operations of client.cc
+  // An operation whose client dies right after its commit, before it drew the driver's files: the
+  // traced one has to draw them first, and dies while it does.
+  std::string interrupted;
   std::string traced;
 };
 const std::vector<Scenario> kScenarios = {
     {"create-gi",
      "idle.yaml",
      {"set-mode 0 1", "set-mode 1 1", "create-gi-at 0 14 0 2", "create-ci 0 5 0"},
+     "",
      "create-gi 0 9"},
     {"create-ci",
      "idle.yaml",
      {"set-mode 0 1", "set-mode 1 1", "create-gi-at 0 9 4 4", "create-ci 0 1 0"},
+     "",
      "create-ci 0 1 0"},
     {"destroy-ci",
      "idle.yaml",
      {"set-mode 0 1", "set-mode 1 1", "create-gi-at 0 9 4 4", "create-ci 0 1 2"},
+     "",
      "destroy-ci 0 1 0"},
     {"destroy-gi",
      "idle.yaml",
      {"set-mode 0 1", "set-mode 1 1", "create-gi-at 0 14 0 2", "create-gi-at 0 9 4 4"},
+     "",
      "destroy-gi 0 1"},
-    {"mode-on-pending", "held.yaml", {"set-mode 1 1"}, "set-mode 0 1"},
-    {"mode-on-immediate", "idle.yaml", {"set-mode 0 1"}, "set-mode 1 1"},
-    {"mode-off-immediate", "idle.yaml", {"set-mode 0 1", "set-mode 1 1"}, "set-mode 1 0"},
+    {"mode-on-pending", "held.yaml", {"set-mode 1 1"}, "", "set-mode 0 1"},
+    {"mode-on-immediate", "idle.yaml", {"set-mode 0 1"}, "", "set-mode 1 1"},
+    {"mode-off-immediate", "idle.yaml", {"set-mode 0 1", "set-mode 1 1"}, "", "set-mode 1 0"},
+    {"heal-created",
+     "idle.yaml",
+     {"set-mode 0 1", "set-mode 1 1", "create-gi-at 0 14 0 2"},
+     "create-gi 0 9",
+     "create-ci 0 5 0"},
+    {"heal-destroyed",
+     "idle.yaml",
+     {"set-mode 0 1", "set-mode 1 1", "create-gi-at 0 14 0 2", "create-gi-at 0 9 4 4"},
+     "destroy-gi 0 1",
+     "create-gi 0 9"},
 };
 
 std::vector<std::string> Words(std::string_view text) {
@@ -75,6 +92,20 @@ std::vector<std::string> ClientCommand(const std::string& client,
   std::vector<std::string> command = {client, node.library(), verb};
   for (std::string& word : Words(operation)) command.push_back(std::move(word));
   return command;
+}
+
+// Leaves the node as a client that was killed at this point of its recording would.
+Result<void> PutBack(const Recording& recording,
+                     const Replay& replay,
+                     const Point& point,
+                     const ScratchNode& node,
+                     StateView* view,
+                     const Tree& disk) {
+  std::memcpy(static_cast<void*>(&view->writable()), replay.image().data(), sizeof(sim::StateFile));
+  if (!RestoreTree(node.root(), disk, recording.trees[point.tree])) {
+    return base::ErrnoError("restore the files below " + node.root());
+  }
+  return {};
 }
 
 struct Tally {
@@ -149,10 +180,7 @@ bool Judge::IsNew(const Replay& replay, const Point& point) {
 }
 
 Result<void> Judge::RecoverCopy(const Replay& replay, const Point& point, Findings* findings) {
-  std::memcpy(static_cast<void*>(&view_->writable()), replay.image().data(),
-              sizeof(sim::StateFile));
-  const Tree& tree = recording_.trees[point.tree];
-  if (!RestoreTree(node_.root(), disk_, tree)) return base::ErrnoError("restore the files");
+  TRY_VOID(PutBack(recording_, replay, point, node_, view_, disk_));
   const auto seen = server_->Recover();
   disk_ = ReadTree(node_.root(), kDriverTrees);
   if (!seen.ok()) {
@@ -209,6 +237,34 @@ Result<Tally> Judge::Run() {
   return tally_;
 }
 
+Result<Recording> Trace(const std::string& operation,
+                        const std::string& client,
+                        const ScratchNode& node,
+                        const StateView& view) {
+  TRY(recording, Record(ClientCommand(client, node, "trace", operation), node.root(), view),
+      "trace {}", operation);
+  if (recording.result != 0) {
+    return MakeError(ErrorCode::kInternal, "{} answered {}", operation, recording.result);
+  }
+  return recording;
+}
+
+// Performs the operation and turns the node back to the instant after its commit.
+Result<void> Interrupt(const std::string& operation,
+                       const std::string& client,
+                       const ScratchNode& node,
+                       StateView* view) {
+  TRY(recording, Trace(operation, client, node, *view));
+  Replay replay(recording);
+  const std::uint64_t before = replay.file().header.generation;
+  for (const Point& point : recording.points) {
+    replay.Apply(point);
+    if (replay.file().header.generation == before) continue;
+    return PutBack(recording, replay, point, node, view, recording.trees.back());
+  }
+  return MakeError(ErrorCode::kInternal, "{} made no commit", operation);
+}
+
 Result<void> RunScenario(const Scenario& scenario,
                          const std::string& build,
                          const std::string& nodes) {
@@ -218,11 +274,10 @@ Result<void> RunScenario(const Scenario& scenario,
     TRY(done, RunProgram(ClientCommand(client, node, "do", operation)), "setup {}", operation);
   }
   TRY(view, StateView::Open(node.state(), StateView::Access::kReadWrite));
-  TRY(recording, Record(ClientCommand(client, node, "trace", scenario.traced), node.root(), view),
-      "trace {}", scenario.traced);
-  if (recording.result != 0) {
-    return MakeError(ErrorCode::kInternal, "{} answered {}", scenario.traced, recording.result);
+  if (!scenario.interrupted.empty()) {
+    TRY_VOID(Interrupt(scenario.interrupted, client, node, &view));
   }
+  TRY(recording, Trace(scenario.traced, client, node, view));
   TRY(server, RecoveryServer::Start(client, node.library()));
   TRY(tally, Judge(recording, node, &view, &server).Run());
   std::printf(

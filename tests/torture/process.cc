@@ -44,7 +44,7 @@ Result<std::string> RunProgram(const std::vector<std::string>& command) {
   return text;
 }
 
-Result<ScratchNode> ScratchNode::Up(const std::string& build, const std::string& source) {
+Result<ScratchNode> ScratchNode::Up(const std::string& build, const std::string& file) {
   char directory[] = "/dev/shm/partita-torture-XXXXXX";
   if (mkdtemp(directory) == nullptr) return base::ErrnoError("create a directory in /dev/shm");
   ScratchNode node(directory, std::string(directory) + "/" + kName, build + "/bin/partita-sim");
@@ -52,9 +52,8 @@ Result<ScratchNode> ScratchNode::Up(const std::string& build, const std::string&
   setenv("PARTITA_SIM_STATE", node.state().c_str(), 1);
   // No driver stands behind the nodes of a scratch root, and no namespace shows them.
   setenv("PARTITA_SIM_VISIBILITY", "off", 1);
-  const bool is_file = source.ends_with(".yaml");
-  TRY(printed,
-      RunProgram({node.tool_, "up", "--node", kName, is_file ? "--file" : "--profile", source}));
+  TRY(printed, RunProgram({node.tool_, "up", "--node", kName, "--file", file}));
+  node.up_ = true;
   return node;
 }
 
@@ -64,12 +63,13 @@ ScratchNode::ScratchNode(std::string directory, std::string root, std::string to
 ScratchNode::ScratchNode(ScratchNode&& other) noexcept
     : directory_(std::exchange(other.directory_, "")),
       root_(std::move(other.root_)),
-      tool_(std::move(other.tool_)) {}
+      tool_(std::move(other.tool_)),
+      up_(other.up_) {}
 
 ScratchNode::~ScratchNode() {
   if (directory_.empty()) return;
-  // The directory goes in any case, also where `up` failed half way.
-  static_cast<void>(RunProgram({tool_, "down", "--node", kName}));
+  // The directory goes in any case, also when the node refuses to.
+  if (up_) static_cast<void>(RunProgram({tool_, "down", "--node", kName, "--force"}));
   std::error_code ignored;
   std::filesystem::remove_all(directory_, ignored);
 }

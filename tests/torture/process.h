@@ -16,8 +16,8 @@ base::Result<std::string> RunProgram(const std::vector<std::string>& command);
 // it through their environment.
 class ScratchNode {
  public:
-  // `source` is a profile's name or the path of a node's YAML file.
-  static base::Result<ScratchNode> Up(const std::string& build, const std::string& source);
+  // `file` describes the node, as for `partita-sim up --file`.
+  static base::Result<ScratchNode> Up(const std::string& build, const std::string& file);
   ScratchNode(ScratchNode&& other) noexcept;
   ScratchNode& operator=(ScratchNode&&) = delete;
   ScratchNode(const ScratchNode&) = delete;
@@ -34,6 +34,7 @@ class ScratchNode {
  private:
   ScratchNode(std::string directory, std::string root, std::string tool);
   std::string directory_, root_, tool_;
+  bool up_ = false;
 };
 
 }  // namespace partita::torture

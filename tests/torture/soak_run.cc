@@ -6,8 +6,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
+#include <iterator>
 #include <map>
 
 #include "rendered.h"
@@ -33,6 +35,12 @@ std::uint64_t CountInstances(const sim::Machine& machine, const sim::Slot& slot,
     }
   }
   return count;
+}
+
+std::uint64_t CountHolders(const sim::Slot& slot) {
+  return static_cast<std::uint64_t>(
+      std::count_if(std::begin(slot.holders), std::end(slot.holders),
+                    [](const sim::Holder& holder) { return holder.live != 0; }));
 }
 
 }  // namespace
@@ -67,6 +75,7 @@ void Soak::Inspect() {
   CheckSlot(view_.file().machine, snapshot->slot, &findings_);
   history_.Observe(view_.file().machine, snapshot->header.generation, snapshot->slot, &findings_);
   CheckProgress(snapshot->header.generation);
+  most_holders_ = std::max(most_holders_, CountHolders(snapshot->slot));
 }
 
 // Under the lock nobody writes. A writer killed between its commit and its drawing leaves old
@@ -123,8 +132,8 @@ Result<void> Soak::Run() {
   const auto end = steady_clock::now() + std::chrono::seconds(options_.seconds);
   for (std::uint64_t round = 0; Sound() && steady_clock::now() < end; ++round) {
     Inspect();
-    if (round % 32 == 0) InspectFiles();
     Disturb();
+    if (round % 16 == 0) InspectFiles();
     Bury();
     next_worker_seed_ += options_.workers;
     TRY_VOID(cells_.Revive());
@@ -171,6 +180,8 @@ Result<void> Soak::CheckEnd() {
   const auto empty = view_.Take();
   const std::uint64_t left = CountInstances(view_.file().machine, empty->slot, false);
   if (cleared.ok() && left != 0) findings_.Add("{} GPU instances are left after clearing", left);
+  const std::uint64_t holders = CountHolders(empty->slot);
+  if (cleared.ok() && holders != 0) findings_.Add("{} holders are left after clearing", holders);
   return {};
 }
 
@@ -200,7 +211,8 @@ void Soak::CheckAccounts(const sim::Slot& slot) {
   if (commits < least) findings_.Add("{} commits for {} changes", commits, least);
 }
 
-// Every holder's process is dead, so no byte of the holders file may be locked.
+// Every holder's process is dead. Guardians see that a moment later and end too; then no byte of
+// the holders file is locked.
 void Soak::CheckHoldersGone() {
   const int fd = open(node_.holders().c_str(), O_RDWR | O_CLOEXEC);
   if (fd < 0) {
@@ -208,9 +220,14 @@ void Soak::CheckHoldersGone() {
     return;
   }
   struct flock lock {};
-  lock.l_type = F_WRLCK;
-  lock.l_whence = SEEK_SET;
-  if (fcntl(fd, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK) {
+  const auto patience = steady_clock::now() + kStuck;
+  do {
+    lock = {};
+    lock.l_type = F_WRLCK;
+    lock.l_whence = SEEK_SET;
+    if (fcntl(fd, F_GETLK, &lock) != 0) break;
+  } while (lock.l_type != F_UNLCK && steady_clock::now() < patience);
+  if (lock.l_type != F_UNLCK) {
     findings_.Add("byte {} of the holders file is still locked by process {}", lock.l_start,
                   lock.l_pid);
   }
@@ -257,9 +274,11 @@ void Soak::PrintSummary() const {
       "created, %lu destroyed; %lu refused\n",
       done(kCreateGpuInstance), done(kDestroyGpuInstance), done(kCreateComputeInstance),
       done(kDestroyComputeInstance), Sum(&WorkerRecord::refused));
-  std::printf("              %lu full reads, %lu waits with %lu events, %lu workloads\n",
-              Sum(&WorkerRecord::reads), Sum(&WorkerRecord::waits), Sum(&WorkerRecord::events),
-              Sum(&WorkerRecord::holds));
+  std::printf(
+      "              %lu full reads, %lu waits with %lu events, %lu workloads (at most %lu at a "
+      "time)\n",
+      Sum(&WorkerRecord::reads), Sum(&WorkerRecord::waits), Sum(&WorkerRecord::events),
+      Sum(&WorkerRecord::holds), most_holders_);
   std::printf(
       "  kills       %lu processes, %lu whole namespaces; %lu deaths, %lu in the middle of "
       "a change\n",

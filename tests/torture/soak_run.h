@@ -68,6 +68,7 @@ class Soak {
   std::uint64_t uncertain_[kChanges] = {};
   std::uint64_t kills_ = 0, cell_kills_ = 0, deaths_ = 0;
   std::uint64_t inspections_ = 0, file_inspections_ = 0, unrendered_ = 0, devices_named_ = 0;
+  std::uint64_t most_holders_ = 0;
   std::uint64_t progress_generation_ = 0;
   Time progress_time_;
 };

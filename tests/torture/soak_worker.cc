@@ -58,6 +58,7 @@ class Worker {
   Result<void> Read();
   Result<void> Wait();
   Result<void> Hold();
+  Result<void> Guard(const std::string& device);
   void LetGo();
 
   const WorkerOptions& options_;
@@ -189,8 +190,16 @@ Result<void> Worker::Wait() {
   return {};
 }
 
-// A workload on any MIG device. It dies with this process, at the same instant as far as anybody
-// can tell; its slice may be gone before it starts.
+// In a fork: nothing that the tool prints matters (its slice may be gone before it starts), and
+// nothing outlives the worker.
+void BecomeHelper(pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent && getppid() != 0) _exit(0);
+  const int quiet = open("/dev/null", O_RDWR | O_CLOEXEC);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(quiet, fd);
+}
+
+// A workload on any MIG device: one half holds its slice by itself, the other through a guardian.
 Result<void> Worker::Hold() {
   if (workload_ > 0) {
     LetGo();
@@ -200,21 +209,38 @@ Result<void> Worker::Hold() {
   if (uuids.empty()) return {};
   auto chosen = uuids.begin();
   std::advance(chosen, Below(uuids.size()));
+  const std::string& device = chosen->second;
+  const bool guarded = Below(2) == 0;
   const pid_t parent = getpid();
   workload_ = fork();
   if (workload_ < 0) return base::ErrnoError("fork");
   if (workload_ == 0) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != parent) _exit(0);
-    const int quiet = open("/dev/null", O_RDWR | O_CLOEXEC);
-    dup2(quiet, STDOUT_FILENO);
-    dup2(quiet, STDERR_FILENO);
-    execl(options_.tool.c_str(), "partita-sim", "workload", "--node", options_.node.c_str(),
-          "--device", chosen->second.c_str(), "--memory", "64MiB", "--", "/bin/sleep", "infinity",
-          nullptr);
-    _exit(127);
+    BecomeHelper(parent);
+    if (!guarded) {
+      execl(options_.tool.c_str(), "partita-sim", "workload", "start", "--node",
+            options_.node.c_str(), "--mig", device.c_str(), "--memory", "64MiB", "--util", "30",
+            "--", "/bin/sleep", "infinity", nullptr);
+      _exit(127);
+    }
+    for (;;) pause();
   }
   ++record_.holds;
+  if (guarded) return Guard(device);
+  return {};
+}
+
+Result<void> Worker::Guard(const std::string& device) {
+  const pid_t parent = getpid();
+  const pid_t tool = fork();
+  if (tool < 0) return base::ErrnoError("fork");
+  if (tool == 0) {
+    BecomeHelper(parent);
+    execl(options_.tool.c_str(), "partita-sim", "workload", "start", "--node",
+          options_.node.c_str(), "--mig", device.c_str(), "--memory", "64MiB", "--pid",
+          std::to_string(workload_).c_str(), nullptr);
+    _exit(127);
+  }
+  waitpid(tool, nullptr, 0);
   return {};
 }
 
