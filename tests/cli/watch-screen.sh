@@ -9,10 +9,12 @@ coproc terminal {
     partita-sim run --node $node -- partita status --watch 0.1; echo status=\$?
     stty -a >$work/after" /dev/null 2>&1
 }
+# Bash takes the coprocess's own descriptors away when it ends.
+exec {screen}<&"${terminal[0]}" {keys}>&"${terminal[1]}"
 seen=
-while [[ $seen != *"q quits"*"q quits"* ]] && IFS= read -r -d s part <&"${terminal[0]}"; do seen+=${part}s; done
-printf '\003' >&"${terminal[1]}"
-while IFS= read -r part <&"${terminal[0]}" || [ -n "$part" ]; do seen+=$part; done 2>/dev/null
+while [[ $seen != *"q quits"*"q quits"* ]] && IFS= read -r -d s part <&"$screen"; do seen+=${part}s; done
+printf '\003' >&"$keys"
+while IFS= read -r part <&"$screen" || [ -n "$part" ]; do seen+=$part; done 2>/dev/null
 printf '%s' "$seen" >"$work/out"
 
 shows $'\x1b[?1049h' $'\x1b[?25l' "NVIDIA H200" "every 0.1 s" $'\x1b[?25h\x1b[?1049l' "status=0"

@@ -6,11 +6,13 @@ source "$(dirname "$0")/common.sh"
 up h200-vm
 coproc terminal { script -qefc "echo \$\$; exec partita-sim run --node $node -- partita status --watch" /dev/null; }
 script=$terminal_PID
-IFS= read -r pid <&"${terminal[0]}"
+# Bash takes the coprocess's own descriptors away when it ends.
+exec {screen}<&"${terminal[0]}"
+IFS= read -r pid <&"$screen"
 seen=
-while [[ $seen != *"q quits"* ]] && IFS= read -r -d s part <&"${terminal[0]}"; do seen+=${part}s; done
+while [[ $seen != *"q quits"* ]] && IFS= read -r -d s part <&"$screen"; do seen+=${part}s; done
 kill -TERM "${pid%$'\r'}"
-while IFS= read -r part <&"${terminal[0]}" || [ -n "$part" ]; do seen+=$part; done 2>/dev/null
+while IFS= read -r part <&"$screen" || [ -n "$part" ]; do seen+=$part; done 2>/dev/null
 status=0
 wait "$script" || status=$?
 printf '%s' "$seen" >"$work/out"
