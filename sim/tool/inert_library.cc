@@ -13,10 +13,12 @@ namespace {
 struct Image {
   Elf64_Ehdr header;
   Elf64_Phdr load, dynamic_header, stack;
+  // The loader needs no sections; Go's ELF reader, and so nvidia-ctk, finds the SONAME by them.
+  Elf64_Shdr no_section, dynamic_section, string_section;
   Elf64_Dyn dynamic[6];
   Elf64_Sym symbols[1];
   Elf32_Word hash[4];  // one bucket, one (null) symbol
-  // the string table follows: "\0<soname>\0"
+  // the string table follows: "\0<soname>\0.dynamic\0.dynstr\0"
 };
 
 Elf64_Phdr Segment(Elf64_Word type, Elf64_Word flags, Elf64_Xword offset, Elf64_Xword size) {
@@ -27,6 +29,17 @@ Elf64_Phdr Segment(Elf64_Word type, Elf64_Word flags, Elf64_Xword offset, Elf64_
   segment.p_filesz = segment.p_memsz = size;
   segment.p_align = type == PT_LOAD ? 0x1000 : 8;
   return segment;
+}
+
+Elf64_Shdr Section(std::size_t name, Elf64_Word type, Elf64_Xword offset, Elf64_Xword size) {
+  Elf64_Shdr section{};
+  section.sh_name = static_cast<Elf64_Word>(name);
+  section.sh_type = type;
+  section.sh_flags = SHF_ALLOC;
+  section.sh_offset = section.sh_addr = offset;
+  section.sh_size = size;
+  section.sh_addralign = 1;
+  return section;
 }
 
 Elf64_Dyn Entry(Elf64_Sxword tag, Elf64_Xword value) {
@@ -53,14 +66,18 @@ Elf64_Ehdr Header() {
   header.e_ehsize = sizeof(Elf64_Ehdr);
   header.e_phentsize = sizeof(Elf64_Phdr);
   header.e_phnum = 3;
+  header.e_shoff = offsetof(Image, no_section);
   header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shnum = 3;
+  header.e_shstrndx = 2;
   return header;
 }
 
 }  // namespace
 
 std::string InertLibrary(std::string_view soname) {
-  const std::string strings = '\0' + std::string(soname) + '\0';
+  const std::string head = '\0' + std::string(soname) + '\0';
+  const std::string strings = head + ".dynamic" + '\0' + ".dynstr" + '\0';
   const std::size_t size = sizeof(Image) + strings.size();
   Image image{};
   image.header = Header();
@@ -68,6 +85,13 @@ std::string InertLibrary(std::string_view soname) {
   image.dynamic_header =
       Segment(PT_DYNAMIC, PF_R | PF_W, offsetof(Image, dynamic), sizeof image.dynamic);
   image.stack = Segment(PT_GNU_STACK, PF_R | PF_W, 0, 0);
+  image.dynamic_section =
+      Section(head.size(), SHT_DYNAMIC, offsetof(Image, dynamic), sizeof image.dynamic);
+  image.dynamic_section.sh_link = 2;
+  image.dynamic_section.sh_entsize = sizeof(Elf64_Dyn);
+  image.dynamic_section.sh_addralign = 8;
+  image.string_section =
+      Section(head.size() + sizeof ".dynamic", SHT_STRTAB, sizeof(Image), strings.size());
   image.dynamic[0] = Entry(DT_SONAME, 1);
   image.dynamic[1] = Entry(DT_HASH, offsetof(Image, hash));
   image.dynamic[2] = Entry(DT_STRTAB, sizeof(Image));
