@@ -96,15 +96,21 @@ void Store::Close() {
   fd_ = -1;
 }
 
-// The lock belongs to the store's description, which the threads of a process share: another thread
-// may drop it early. It only makes a stable read likely; the generation decides.
-bool Store::LockForReading() const {
-  if (Lock(fd_, F_RDLCK, F_OFD_SETLK) == 0) return true;
+// With a description of its own: one shared with a forked child that is killed would stay locked.
+// It only makes a stable read likely; the generation decides.
+int Store::LockForReading() const {
+  const int fd = open(path_, O_RDONLY | O_CLOEXEC);
+  if (fd >= 0 && Lock(fd, F_RDLCK, F_OFD_SETLK) == 0) return fd;
+  if (fd >= 0) close(fd);
   sched_yield();
-  return false;
+  return -1;
 }
 
-void Store::Unlock() const { Lock(fd_, F_UNLCK, F_OFD_SETLK); }
+// Explicitly: a child forked meanwhile by another thread has the descriptor too.
+void Store::Unlock(int fd) {
+  Lock(fd, F_UNLCK, F_OFD_SETLK);
+  close(fd);
+}
 
 int Store::WaitForChange(uint32_t seen, int64_t timeout_ns) const {
   const uint64_t start = MonotonicNow();
@@ -161,7 +167,7 @@ int Transaction::Begin(Store& store, Transaction* out) {
   // the difference is computed, is overwritten.
   if (out->file_->header.rendered != out->file_->header.generation) out->Render();
   // The copy must not be seen before the generation that made the shadow free to use.
-  __atomic_thread_fence(__ATOMIC_SEQ_CST);
+  __atomic_load_n(&out->file_->header.generation, __ATOMIC_ACQUIRE);
   memcpy(static_cast<void*>(&out->slot()), &out->before(), SlotBytes(out->machine()));
   return 0;
 }
@@ -190,7 +196,7 @@ int Transaction::Render() {
 void Transaction::Abandon() {
   if (file_ == nullptr) return;
   munmap(file_, sizeof(StateFile));
-  close(fd_);  // and with the last descriptor goes the lock
+  Store::Unlock(fd_);
   file_ = nullptr;
   fd_ = -1;
 }

@@ -27,6 +27,15 @@ inline size_t SlotBytes(const Machine& machine) {
   return offsetof(Slot, gpus) + gpus * sizeof(Gpu);
 }
 
+// What was read before stays before what is read after.
+inline void OrderReads() {
+#ifdef __SANITIZE_THREAD__  // gcc refuses fences under it; x86 keeps loads in order by itself
+  asm volatile("" ::: "memory");
+#else
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+#endif
+}
+
 // Thread-safe but for Open and Close. Trivially destructible on purpose: the NVML library keeps one
 // for the life of the process and must not register a destructor.
 class Store {
@@ -55,12 +64,12 @@ class Store {
   auto Read(F f) const {
     for (int attempt = 0;; ++attempt) {
       // A reader slower than the writers would never finish: after a while it keeps them out.
-      const bool locked = attempt >= kOptimisticReads && LockForReading();
+      const int lock = attempt >= kOptimisticReads ? LockForReading() : -1;
       const uint64_t before = generation();
       auto answer = f(static_cast<const Slot&>(file_->slots[before & 1]));
-      __atomic_thread_fence(__ATOMIC_ACQUIRE);
+      OrderReads();
       const bool stable = __atomic_load_n(&file_->header.generation, __ATOMIC_RELAXED) == before;
-      if (locked) Unlock();
+      if (lock >= 0) Unlock(lock);
       if (stable) return answer;
     }
   }
@@ -89,8 +98,8 @@ class Store {
   friend class Transaction;
   static constexpr int kOptimisticReads = 64;
 
-  bool LockForReading() const;
-  void Unlock() const;
+  int LockForReading() const;  // a descriptor for Unlock, or -1
+  static void Unlock(int fd);
 
   const StateFile* file_ = nullptr;
   int fd_ = -1;

@@ -96,6 +96,29 @@ TEST(Store, AWriterKilledInATransactionLeavesTheOldStateAndNoLock) {
   EXPECT_EQ(Counter(node.store()), 5U);
 }
 
+TEST(Store, AChildForkedInATransactionDoesNotKeepTheLock) {
+  NodeDirectory node("h200-vm");
+  int stop[2];
+  ASSERT_EQ(pipe(stop), 0);
+  pid_t child = 0;
+  {
+    Transaction transaction;
+    ASSERT_EQ(Transaction::Begin(node.store(), &transaction), 0);
+    child = fork();
+    if (child == 0) {
+      close(stop[1]);
+      char byte = 0;
+      _exit(read(stop[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    transaction.Commit();
+  }
+  node.Change([](Slot& slot) { slot.next_fault_id = 8; });  // while the child lives
+  EXPECT_EQ(Counter(node.store()), 8U);
+  close(stop[1]);
+  EXPECT_EQ(StatusOf(child), 0);
+  close(stop[0]);
+}
+
 TEST(Store, ASleeperInAnotherProcessIsWoken) {
   NodeDirectory node("h200-vm");
   int ready[2];
