@@ -7,7 +7,7 @@ import re
 import shutil
 
 from harness.layouts import layouts
-from harness.node import PROFILES, Node
+from harness.node import Node
 from harness.shell import Failure
 
 JUDGE = "nvidia-ctk"
@@ -27,7 +27,7 @@ CONTAINER = (
 
 
 def judge(context, results):
-    for profile in PROFILES:
+    for profile in context.profiles:
         with results.session(JUDGE, profile) as session, Node(context, profile, session.log) as node:
             for layout in layouts(node.facts):
                 with session.case(f"{layout.name}: made"):

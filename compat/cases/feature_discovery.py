@@ -1,7 +1,7 @@
 """gpu-feature-discovery judges names, sizes and counts: its labels must be those of the data."""
 
 from harness.layouts import layouts
-from harness.node import PROFILES, Node
+from harness.node import Node
 from harness.shell import Failure
 
 JUDGE = "gpu-feature-discovery"
@@ -11,7 +11,7 @@ STRATEGIES = ["none", "single", "mixed"]
 
 
 def judge(context, results):
-    for profile in PROFILES:
+    for profile in context.profiles:
         with results.session(JUDGE, profile) as session, Node(context, profile, session.log) as node:
             for layout in layouts(node.facts):
                 with session.case(f"{layout.name}: made"):
