@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
       return 1;
     }
     for (const std::string& name : *names) {
-      const auto bytes = partita::base::ReadFile(directory + "/" + name);
+      const auto bytes = partita::base::ReadFile(partita::base::JoinPath(directory, name));
       if (!bytes.ok()) {
         std::fprintf(stderr, "replay: %s\n", bytes.error().ToString().c_str());
         return 1;

@@ -124,6 +124,7 @@ int CreateComputeInstances(const Nvml& nvml,
                            std::span<const unsigned int> gpu_instances,
                            const std::vector<WantedProfile>& wanted) {
   std::vector<const WantedProfile*> list;
+  list.reserve(wanted.size() + 1);
   for (const WantedProfile& each : wanted) list.push_back(&each);
   if (list.empty()) list.push_back(nullptr);
   bool any = false;

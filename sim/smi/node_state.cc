@@ -19,6 +19,11 @@ namespace {
 // "error resetting all GPUs: exit status 255" of mig-parted).
 constexpr int kResetFailed = 255;
 constexpr std::array<std::string_view, 4> kTimeslices = {"Default", "Short", "Medium", "Long"};
+constexpr OptionRow kPolicyRows[] = {
+    {"-i", "--id", OptionRow::Takes::kValue},
+    {"-l", "--list", OptionRow::Takes::kNothing},
+    {"", "--set-timeslice", OptionRow::Takes::kValue},
+};
 constexpr std::uint32_t kVolta = NVML_DEVICE_ARCH_VOLTA;
 
 // The board at the address that NVML gave. Hidden GPUs shift NVML's indices, never the addresses.
@@ -167,12 +172,7 @@ int SetTimeslice(const Nvml& nvml, const Ids& ids, const std::string& timeslice)
 }
 
 int RunComputePolicy(const Nvml& nvml, std::span<const std::string> words) {
-  static constexpr OptionRow kRows[] = {
-      {"-i", "--id", OptionRow::Takes::kValue},
-      {"-l", "--list", OptionRow::Takes::kNothing},
-      {"", "--set-timeslice", OptionRow::Takes::kValue},
-  };
-  const std::optional<Options> options = Options::Parse(kRows, words);
+  const std::optional<Options> options = Options::Parse(kPolicyRows, words);
   if (!options) return NVML_ERROR_INVALID_ARGUMENT;
   if (const auto timeslice = options->Get("--set-timeslice"))
     return SetTimeslice(nvml, options->Get("-i"), *timeslice);

@@ -73,6 +73,7 @@ namespace partita::sim::smi {
 
 // One pointer per call, under the call's own name: `nvml.nvmlDeviceGetName(…)`.
 struct Nvml {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name of a member takes none.
 #define PARTITA_SMI_POINTER(name) decltype(&::name) name = nullptr;
   PARTITA_SMI_CALLS(PARTITA_SMI_POINTER)
 #undef PARTITA_SMI_POINTER

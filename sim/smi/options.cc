@@ -28,12 +28,12 @@ std::optional<Options> Options::Parse(std::span<const OptionRow> rows,
     }
     Given given{std::string(row->name.empty() ? row->long_name : row->name), std::nullopt};
     const bool another = i + 1 < words.size();
+    const bool takes_next =
+        row->takes == OptionRow::Takes::kValue || (row->takes == OptionRow::Takes::kOptionalValue &&
+                                                   another && !words[i + 1].starts_with('-'));
     if (equals != std::string::npos) {
       given.value = word.substr(equals + 1);
-    } else if (row->takes == OptionRow::Takes::kValue && another) {
-      given.value = words[++i];
-    } else if (row->takes == OptionRow::Takes::kOptionalValue && another &&
-               !words[i + 1].starts_with('-')) {
+    } else if (takes_next && another) {
       given.value = words[++i];
     }
     if (row->takes == OptionRow::Takes::kValue && !given.value) {

@@ -10,6 +10,8 @@ namespace partita::sim::smi {
 namespace {
 
 constexpr char kNotAvailable[] = "[N/A]";
+constexpr std::array<std::string_view, 4> kComputeModes = {"Default", "Exclusive_Thread",
+                                                           "Prohibited", "Exclusive_Process"};
 
 struct Format {
   bool header = true;
@@ -96,12 +98,10 @@ std::string Ecc(const Asked& asked, bool pending) {
 }
 
 std::string ComputeMode(const Asked& asked) {
-  static constexpr std::array<std::string_view, 4> kNames = {"Default", "Exclusive_Thread",
-                                                             "Prohibited", "Exclusive_Process"};
   const auto mode =
       Ask<nvmlComputeMode_t>(asked.nvml.nvmlDeviceGetComputeMode, asked.device.handle);
-  const auto index = mode ? static_cast<std::size_t>(*mode) : kNames.size();
-  return std::string(index < kNames.size() ? kNames[index] : kNotAvailable);
+  const auto index = mode ? static_cast<std::size_t>(*mode) : kComputeModes.size();
+  return std::string(index < kComputeModes.size() ? kComputeModes[index] : kNotAvailable);
 }
 
 std::string ComputeCapability(const Asked& asked) {
@@ -211,6 +211,7 @@ void SayRow(const std::vector<const Field*>& fields, const Asked& asked, const F
 // The header names a field as the tool does, whichever name was asked for.
 void SayHeader(const std::vector<const Field*>& fields) {
   std::vector<std::string> names;
+  names.reserve(fields.size());
   for (const Field* field : fields) {
     names.push_back(field->unit.empty() ? std::string(field->name)
                                         : fmt::format("{} [{}]", field->name, field->unit));

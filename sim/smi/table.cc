@@ -11,6 +11,8 @@ namespace partita::sim::smi {
 namespace {
 
 constexpr std::string_view kNotAvailable = "N/A";
+constexpr std::array<std::string_view, 4> kComputeModes = {"Default", "E. Thread", "Prohibited",
+                                                           "E. Process"};
 constexpr std::size_t kNameWidth = 27;
 constexpr std::size_t kProcessNameWidth = 36;
 
@@ -45,11 +47,9 @@ std::string EccCell(const Nvml& nvml, nvmlDevice_t device, bool mig_enabled) {
 }
 
 std::string ComputeModeCell(const Nvml& nvml, nvmlDevice_t device) {
-  static constexpr std::array<std::string_view, 4> kNames = {"Default", "E. Thread", "Prohibited",
-                                                             "E. Process"};
   const auto mode = Ask<nvmlComputeMode_t>(nvml.nvmlDeviceGetComputeMode, device);
-  const auto index = mode ? static_cast<std::size_t>(*mode) : kNames.size();
-  return std::string(index < kNames.size() ? kNames[index] : kNotAvailable);
+  const auto index = mode ? static_cast<std::size_t>(*mode) : kComputeModes.size();
+  return std::string(index < kComputeModes.size() ? kComputeModes[index] : kNotAvailable);
 }
 
 std::string MigModeCell(const std::optional<MigMode>& mig) {

@@ -20,7 +20,7 @@ const Command* FindCommand(const Command& command, std::string_view name) {
 // The full name of the first command below this one that has the option.
 std::string OwnerBelow(const Command& command, std::string_view option, std::string_view path) {
   for (const Command& below : command.commands) {
-    const std::string name = fmt::format("{} {}", path, below.name);
+    std::string name = fmt::format("{} {}", path, below.name);
     const bool own = std::any_of(below.options.begin(), below.options.end(),
                                  [&](const Option& each) { return "--" + each.name == option; });
     if (own) return name;
@@ -30,10 +30,11 @@ std::string OwnerBelow(const Command& command, std::string_view option, std::str
   return "";
 }
 
+constexpr std::array<std::string_view, 4> kOn = {"1", "true", "yes", "on"};
+constexpr std::array<std::string_view, 4> kOff = {"0", "false", "no", "off"};
+
 std::optional<bool> ParseSwitch(std::string_view text) {
   const std::string word = ToLower(text);
-  static constexpr std::array<std::string_view, 4> kOn = {"1", "true", "yes", "on"};
-  static constexpr std::array<std::string_view, 4> kOff = {"0", "false", "no", "off"};
   if (std::find(kOn.begin(), kOn.end(), word) != kOn.end()) return true;
   if (std::find(kOff.begin(), kOff.end(), word) != kOff.end()) return false;
   return std::nullopt;

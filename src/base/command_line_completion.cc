@@ -61,6 +61,10 @@ std::vector<const Option*> AllOptions(const CommandPlace& place) {
 // "mig/apply": how the scripts name a place.
 std::string Key(const CommandPlace& place) { return Join(place.path, "/"); }
 
+std::string Below(const std::string& key, const std::string& name) {
+  return key.empty() ? name : fmt::format("{}/{}", key, name);
+}
+
 std::vector<std::string> Flags(const Option& option) {
   std::vector<std::string> flags = {"--" + option.name};
   if (option.letter != 0) flags.push_back(fmt::format("-{}", option.letter));
@@ -123,8 +127,7 @@ BashArms BashArmsOf(const Program& program, const std::string& function) {
     const std::string key = Key(place);
     std::vector<std::string> offered = SubcommandNames(place);
     for (const std::string& name : offered) {
-      arms.steps += fmt::format("      '{}:{}') at='{}' ;;\n", key, name,
-                                key.empty() ? name : key + "/" + name);
+      arms.steps += fmt::format("      '{}:{}') at='{}' ;;\n", key, name, Below(key, name));
     }
     for (const Option* option : AllOptions(place)) {
       if (!option->value_name.empty()) AddBashValue(key, *option, function, arms);
@@ -274,7 +277,7 @@ std::string FishWalk(const Program& program, const std::vector<CommandPlace>& pl
     const std::string key = Key(place);
     for (const std::string& name : SubcommandNames(place)) {
       cases += fmt::format("            case '{}:{}'\n                set at '{}'\n", key, name,
-                           key.empty() ? name : key + "/" + name);
+                           Below(key, name));
     }
     for (const Option* option : AllOptions(place)) {
       if (option->value_name.empty()) continue;

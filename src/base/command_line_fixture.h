@@ -5,9 +5,9 @@
 
 namespace partita::base {
 
-inline Program SampleProgram(std::function<int(const Invocation&)> run = [](const Invocation&) {
-  return 0;
-}) {
+inline int DoNothing(const Invocation&) { return 0; }
+
+inline Program SampleProgram(const std::function<int(const Invocation&)>& run = DoNothing) {
   Program program;
   program.version = "0.1.0";
   program.exit_statuses = {{0, "done"}, {1, "error"}, {2, "invalid input"}};

@@ -50,6 +50,7 @@ std::string OptionTerm(const Option& option) {
 
 std::vector<Row> OptionRows(const std::vector<Option>& options) {
   std::vector<Row> rows;
+  rows.reserve(options.size() + 2);
   for (const Option& option : options) rows.push_back({OptionTerm(option), OptionMeaning(option)});
   return rows;
 }

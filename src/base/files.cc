@@ -95,7 +95,7 @@ Result<void> RemoveContents(UniqueFd fd, const std::string& path) {
   }
   if (errno != 0) return ErrnoError(fmt::format("read {}", path));
   for (const std::string& name : names) {
-    const std::string below = path + "/" + name;
+    const std::string below = JoinPath(path, name);
     TRY(below_mount, MountOf(directory, name.c_str(), below));
     if (below_mount != mount) return MountPointError(below);
     TRY_VOID(RemoveEntry(directory, name, below));

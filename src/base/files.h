@@ -30,7 +30,8 @@ namespace partita::base {
 [[nodiscard]] Result<void> MakeDirectories(const std::string& path, mode_t mode);
 
 // Removes a file or a directory with everything below it. Links are removed, never followed. A
-// mount point at or below it is an error (kBusy) that leaves the mounted tree alone. Absent is success.
+// mount point at or below it is an error (kBusy) that leaves the mounted tree alone. Absent is
+// success.
 [[nodiscard]] Result<void> RemoveTree(const std::string& path);
 
 // True for a link too, wherever it points.

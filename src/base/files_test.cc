@@ -22,7 +22,7 @@ class FilesTest : public testing::Test {
     std::string pattern = testing::TempDir() + "/partita-files-XXXXXX";
     root_ = mkdtemp(pattern.data());
   }
-  ~FilesTest() override { EXPECT_TRUE(RemoveTree(root_).ok()); }
+  void TearDown() override { EXPECT_TRUE(RemoveTree(root_).ok()); }
 
   std::string Path(const std::string& name) const { return root_ + "/" + name; }
 

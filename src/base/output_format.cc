@@ -5,8 +5,8 @@
 namespace partita::base {
 
 const std::vector<std::string>& OutputFormatNames() {
-  static const std::vector<std::string> kNames = {"text", "json", "yaml"};
-  return kNames;
+  static const std::vector<std::string> names = {"text", "json", "yaml"};
+  return names;
 }
 
 Result<OutputFormat> ParseOutputFormat(std::string_view text) {

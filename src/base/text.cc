@@ -11,6 +11,12 @@ namespace partita::base {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r\n\v\f";
+// Input can be megabytes long; a word that nobody could have meant is not compared.
+constexpr std::size_t kLongestWord = 64;
+constexpr std::size_t kLongestQuoted = 80;
+// Of a snippet's line, and how much of it stands before the place when it is cut.
+constexpr std::size_t kWidestLine = 100;
+constexpr std::size_t kBeforePlace = 40;
 
 bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
@@ -31,6 +37,41 @@ std::string_view Characters(std::string_view text, std::size_t first, std::size_
     --count;
   }
   return text.substr(begin, end - begin);
+}
+
+// Without its end; empty when the text has fewer lines.
+std::string_view LineOf(std::string_view text, int line) {
+  for (int i = 1; i < line; ++i) {
+    const std::size_t end = text.find('\n');
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  text = text.substr(0, text.find('\n'));
+  if (text.ends_with('\r')) text.remove_suffix(1);
+  return text;
+}
+
+struct ShownLine {
+  std::string text;
+  std::size_t before;  // characters before the place
+};
+
+ShownLine CutAround(std::string_view line, int before_place) {
+  const auto before = static_cast<std::size_t>(before_place);
+  if (CountCharacters(line) <= kWidestLine) return {std::string(line), before};
+  const std::size_t skipped = before > kWidestLine - kBeforePlace ? before - kBeforePlace : 0;
+  const std::string_view window = Characters(line, skipped, kWidestLine);
+  const bool more = window.data() + window.size() < line.data() + line.size();
+  const std::string text = fmt::format("{}{}{}", skipped > 0 ? "…" : "", window, more ? "…" : "");
+  return {text, before - skipped + (skipped > 0 ? 1 : 0)};
+}
+
+// With what a terminal would act on replaced.
+std::string Harmless(std::string text) {
+  for (char& c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t') || byte == 0x7F) c = '?';
+  }
+  return text;
 }
 
 struct SizeUnit {
@@ -181,8 +222,6 @@ std::optional<std::uint64_t> ParseSize(std::string_view text) {
 }
 
 std::string DidYouMean(std::string_view word, std::span<const std::string> candidates) {
-  // Input can be megabytes long; a word that nobody could have meant is not compared.
-  constexpr std::size_t kLongestWord = 64;
   if (word.empty() || word.size() > kLongestWord) return "";
   const std::size_t allowed = std::clamp<std::size_t>(word.size() / 3, 1, 3);
   const std::string lower = ToLower(word);
@@ -237,10 +276,9 @@ std::string Wrap(std::string_view text, std::size_t width, std::size_t indent) {
 }
 
 std::string Quoted(std::string_view text) {
-  constexpr std::size_t kLongest = 80;
-  const bool cut = text.size() > kLongest;
+  const bool cut = text.size() > kLongestQuoted;
   if (cut) {
-    std::size_t end = kLongest;
+    std::size_t end = kLongestQuoted;
     while (end > 0 && IsContinuation(text[end])) --end;
     text = text.substr(0, end);
   }
@@ -264,41 +302,18 @@ std::string Quoted(std::string_view text) {
 
 std::string Snippet(
     std::string_view text, int line, int column, int length, std::string_view hint) {
-  constexpr std::size_t kWidest = 100;
-  constexpr std::size_t kBefore = 40;
-  for (int i = 1; i < line; ++i) {
-    const std::size_t end = text.find('\n');
-    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
-  }
-  std::string_view source = text.substr(0, text.find('\n'));
-  if (source.ends_with('\r')) source.remove_suffix(1);
-
-  std::size_t before = column > 0 ? static_cast<std::size_t>(column) - 1 : 0;
-  std::string shown;
-  if (CountCharacters(source) > kWidest) {
-    const std::size_t skipped = before > kWidest - kBefore ? before - kBefore : 0;
-    const std::string_view window = Characters(source, skipped, kWidest);
-    const bool more = window.data() + window.size() < source.data() + source.size();
-    shown = fmt::format("{}{}{}", skipped > 0 ? "…" : "", window, more ? "…" : "");
-    before = before - skipped + (skipped > 0 ? 1 : 0);
-  } else {
-    shown = source;
-  }
-
+  const ShownLine shown = CutAround(LineOf(text, line), column > 0 ? column - 1 : 0);
   // The line below repeats tabs, so that the carets stand right wherever tab stops are.
   std::string padding;
-  for (const char c : Characters(shown, 0, before)) {
+  for (const char c : Characters(shown.text, 0, shown.before)) {
     if (!IsContinuation(c)) padding += c == '\t' ? '\t' : ' ';
   }
-  padding.append(before - std::min(before, padding.size()), ' ');
-  const std::size_t rest = CountCharacters(shown) - std::min(before, CountCharacters(shown));
+  padding.append(shown.before - std::min(shown.before, padding.size()), ' ');
+  const std::size_t characters = CountCharacters(shown.text);
+  const std::size_t rest = characters - std::min(shown.before, characters);
   const auto wanted = static_cast<std::size_t>(std::max(length, 1));
   const std::string carets(std::max<std::size_t>(1, std::min(wanted, rest)), '^');
-  for (char& c : shown) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\t') || byte == 0x7F) c = '?';
-  }
-  return fmt::format("{:5} | {}\n      | {}{}{}{}", line, shown, padding, carets,
+  return fmt::format("{:5} | {}\n      | {}{}{}{}", line, Harmless(shown.text), padding, carets,
                      hint.empty() ? "" : " ", hint);
 }
 

@@ -179,11 +179,12 @@ bool LooksNumeric(std::string_view text) {
          AllOf(std::string_view(lower).substr(exponent + 1), "0123456789+-");
 }
 
+constexpr std::array<std::string_view, 12> kReservedWords = {
+    "null", "~", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "="};
+
 bool IsReservedWord(std::string_view text) {
-  static constexpr std::array<std::string_view, 12> kWords = {
-      "null", "~", "true", "false", "yes", "no", "on", "off", "y", "n", "<<", "="};
   const std::string lower = ToLower(text);
-  return std::find(kWords.begin(), kWords.end(), lower) != kWords.end();
+  return std::find(kReservedWords.begin(), kReservedWords.end(), lower) != kReservedWords.end();
 }
 
 // Whether the text read back as a plain scalar is the same string.

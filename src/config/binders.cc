@@ -12,6 +12,11 @@
 namespace partita::config {
 namespace {
 
+constexpr std::array<std::string_view, 9> kTrue = {"true", "True", "TRUE", "yes", "Yes",
+                                                   "YES",  "on",   "On",   "ON"};
+constexpr std::array<std::string_view, 9> kFalse = {"false", "False", "FALSE", "no", "No",
+                                                    "NO",    "off",   "Off",   "OFF"};
+
 std::string Suggestion(std::string_view word, std::span<const std::string> candidates) {
   const std::string near = base::DidYouMean(word, candidates);
   return near.empty() ? "" : fmt::format("did you mean \"{}\"?", near);
@@ -69,10 +74,6 @@ std::optional<double> ReadNumber(const Node& node, Problems& problems) {
 }
 
 std::optional<bool> ReadBool(const Node& node, Problems& problems) {
-  static constexpr std::array<std::string_view, 9> kTrue = {"true", "True", "TRUE", "yes", "Yes",
-                                                            "YES",  "on",   "On",   "ON"};
-  static constexpr std::array<std::string_view, 9> kFalse = {"false", "False", "FALSE", "no", "No",
-                                                             "NO",    "off",   "Off",   "OFF"};
   if (node.IsScalar() && !node.quoted) {
     if (std::find(kTrue.begin(), kTrue.end(), node.text) != kTrue.end()) return true;
     if (std::find(kFalse.begin(), kFalse.end(), node.text) != kFalse.end()) return false;

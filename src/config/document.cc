@@ -16,9 +16,10 @@
 namespace partita::config {
 namespace {
 
+constexpr std::array<std::string_view, 5> kNullWords = {"", "~", "null", "Null", "NULL"};
+
 bool IsNullWord(std::string_view text) {
-  static constexpr std::array<std::string_view, 5> kWords = {"", "~", "null", "Null", "NULL"};
-  return std::find(kWords.begin(), kWords.end(), text) != kWords.end();
+  return std::find(kNullWords.begin(), kNullWords.end(), text) != kNullWords.end();
 }
 
 std::string_view FromYaml(const yaml_char_t* text, std::size_t length) {

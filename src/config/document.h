@@ -1,6 +1,7 @@
 // YAML as a tree in which every value knows where it was written.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -49,7 +50,7 @@ struct Node::Entry {
 // One YAML document. Errors are kInvalid with the rendering of problems.h as their message.
 class Document {
  public:
-  static constexpr std::size_t kMaxBytes = 4 * 1024 * 1024;
+  static constexpr std::size_t kMaxBytes = std::size_t{4} * 1024 * 1024;
   static constexpr int kMaxDepth = 64;
   static constexpr std::size_t kMaxNodes = 100'000;  // after aliases were expanded
 
