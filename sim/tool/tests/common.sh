@@ -1,0 +1,30 @@
+# Sourced by every script here: the frame of tests/cli, and what nodes need.
+source "$(dirname "${BASH_SOURCE[0]}")/../../../tests/cli/common.sh"
+
+[ "$(id -u)" -eq 0 ] || fail "simulated nodes need root: device nodes and mounts"
+unset PARTITA_SIM_NODE PARTITA_SIM_STATE LD_LIBRARY_PATH
+on_exit+=('take_all_down')
+
+take_all_down() {
+  for root in "$PARTITA_SIM_DIR"/*/; do
+    [ -e "$root/sim/state" ] && partita-sim down --force --node "$(basename "$root")" >/dev/null
+  done
+}
+
+# until_true COMMAND…: polls it, at most half a minute. No fixed waiting: it goes on at once when true.
+until_true() {
+  local deadline=$((SECONDS + 30))
+  until "$@"; do
+    [ "$SECONDS" -lt "$deadline" ] || fail "never became true: $*"
+    read -rt 0.02 <> <(:) || true
+  done
+}
+
+# state NODE: everything that can be shown of it.
+state() { partita-sim show --node "$1" --output json; }
+
+# child_of PID: prints the pid of its child, when it has one.
+child_of() { grep -lsE "^PPid:[[:space:]]+$1\$" /proc/[0-9]*/status | cut -d/ -f3; }
+
+# What a script leaves running on failure must not outlive it: kill_at_exit PID.
+kill_at_exit() { on_exit+=("kill -KILL $1 2>/dev/null"); }
