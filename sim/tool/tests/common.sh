@@ -23,8 +23,9 @@ until_true() {
 # state NODE: everything that can be shown of it.
 state() { partita-sim show --node "$1" --output json; }
 
-# child_of PID: prints the pid of its child, when it has one.
-child_of() { grep -lsE "^PPid:[[:space:]]+$1\$" /proc/[0-9]*/status | cut -d/ -f3; }
+# child_of PID: prints the pid of its child, if any. Processes may vanish while it looks.
+child_of() { { grep -lsE "^PPid:[[:space:]]+$1\$" /proc/[0-9]*/status || true; } | cut -d/ -f3; }
+has_child() { [ -n "$(child_of "$1")" ]; }
 
 # What a script leaves running on failure must not outlive it: kill_at_exit PID.
 kill_at_exit() { on_exit+=("kill -KILL $1 2>/dev/null"); }

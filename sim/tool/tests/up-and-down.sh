@@ -25,7 +25,7 @@ inside=$!
 kill_at_exit "$inside"
 read -r _ <"$work/in"
 run 4 partita-sim down
-complains "take down \"mixed\": pid $inside (s" "runs in it" "--force"
+complains "take down \"mixed\": pid $inside" "runs in it" "--force"
 kill "$inside"
 wait "$inside" || true
 sleep 1000 &

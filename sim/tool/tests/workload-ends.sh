@@ -24,7 +24,7 @@ idle || fail "a killed workload is still listed"
 unshare -pf --kill-child --mount-proc sleep 1000 &
 unshare_pid=$!
 kill_at_exit "$unshare_pid"
-until_true child_of "$unshare_pid" >/dev/null
+until_true has_child "$unshare_pid"
 inner=$(child_of "$unshare_pid")
 run 0 partita-sim workload start --gpu 0 --memory 1GiB --pid "$inner"
 shows "pid $inner"
