@@ -7,10 +7,10 @@ import re
 import shutil
 
 from harness.layouts import layouts
-from harness.node import Node
 from harness.shell import Failure
 
-JUDGE = "nvidia-ctk"
+NAME = "nvidia-ctk"
+NEEDS_NODE = True
 DRIVER_ROOT = "/run/partita-sim"
 CONTROL_NODES = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"}
 LIBRARIES = ["libnvidia-ml.so", "libcuda.so"]
@@ -26,23 +26,21 @@ CONTAINER = (
 )
 
 
-def judge(context, results):
-    for profile in context.profiles:
-        with results.session(JUDGE, profile) as session, Node(context, profile, session.log) as node:
-            for layout in layouts(node.facts):
-                with session.case(f"{layout.name}: made"):
-                    node.apply(layout.specs())
-                if layout.name == "enabled and empty" and not layout.disabled:
-                    with session.case(f"{layout.name}: nothing to describe"):
-                        if generate_run(context, node).returncode == 0:
-                            raise Failure("CDI was generated for a node without any device")
-                    continue
-                with session.case(f"{layout.name}: CDI"):
-                    check_spec(generate(context, node), node, layout, DRIVER_ROOT)
-                with session.case(f"{layout.name}: CDI with /dev at the root"):
-                    check_spec(generate(context, node, "--dev-root=/"), node, layout, "")
-                with session.case(f"{layout.name}: hooks"):
-                    check_hooks(context, node, generate(context, node))
+def judge(context, session, node):
+    for layout in layouts(node.facts):
+        with session.case(f"{layout.name}: made"):
+            node.apply(layout.specs())
+        if layout.name == "enabled and empty" and not layout.disabled:
+            with session.case(f"{layout.name}: nothing to describe"):
+                if generate_run(context, node).returncode == 0:
+                    raise Failure("CDI was generated for a node without any device")
+            continue
+        with session.case(f"{layout.name}: CDI"):
+            check_spec(generate(context, node), node, layout, DRIVER_ROOT)
+        with session.case(f"{layout.name}: CDI with /dev at the root"):
+            check_spec(generate(context, node, "--dev-root=/"), node, layout, "")
+        with session.case(f"{layout.name}: hooks"):
+            check_hooks(context, node, generate(context, node))
 
 
 def generate_run(context, node, *options):

@@ -10,10 +10,11 @@ import tempfile
 import time
 
 from harness.layouts import layouts
-from harness.node import Node, stop
+from harness.node import stop
 from harness.shell import Failure, run
 
-JUDGE = "device-plugin"
+NAME = "device-plugin"
+NEEDS_NODE = True
 STRATEGIES = ["none", "single", "mixed"]
 START_SECONDS = 30
 UPDATE_SECONDS = 30
@@ -25,19 +26,17 @@ PREPARE = (
 )
 
 
-def judge(context, results):
-    for profile in context.profiles:
-        with results.session(JUDGE, profile) as session, Node(context, profile, session.log) as node:
-            for layout in layouts(node.facts):
-                with session.case(f"{layout.name}: made"):
-                    node.apply(layout.specs())
-                for strategy in STRATEGIES:
-                    with session.case(f"{layout.name}, strategy {strategy}"):
-                        lists(context, node, layout, strategy)
-            with session.case("layout for health: made"):
-                node.apply(layouts(node.facts)[0].specs())
-            with session.case("XID 79 makes a GPU unhealthy, XID 31 does not"):
-                health(context, node)
+def judge(context, session, node):
+    for layout in layouts(node.facts):
+        with session.case(f"{layout.name}: made"):
+            node.apply(layout.specs())
+        for strategy in STRATEGIES:
+            with session.case(f"{layout.name}, strategy {strategy}"):
+                lists(context, node, layout, strategy)
+    with session.case("layout for health: made"):
+        node.apply(layouts(node.facts)[0].specs())
+    with session.case("XID 79 makes a GPU unhealthy, XID 31 does not"):
+        health(context, node)
 
 
 # ---- lists ------------------------------------------------------------------------------------------

@@ -4,6 +4,9 @@ import re
 
 from harness.shell import Failure, check
 
+NAME = "driver exports"
+NEEDS_NODE = False
+
 # NVIDIA's own nvidia-smi alone asks for this table; it is private and not simulated.
 PRIVATE = {"nvmlInternalGetExportTable"}
 SONAME = "libnvidia-ml.so.1"
@@ -12,15 +15,14 @@ NEEDED = {"libc.so.6"}
 GLIBC_CEILING = (2, 17)
 
 
-def judge(context, results):
-    with results.session("driver exports", "all") as session:
-        library = context.library
-        with session.case("exported names equal those of driver 580"):
-            exports_equal(library, context.source + "/data/captures/h200/exports.txt", session.log)
-        with session.case("SONAME and NEEDED"):
-            dynamic_section(library, session.log)
-        with session.case("glibc symbol versions"):
-            glibc_ceiling(library, session.log)
+def judge(context, session):
+    library = context.library
+    with session.case("exported names equal those of driver 580"):
+        exports_equal(library, context.source + "/data/captures/h200/exports.txt", session.log)
+    with session.case("SONAME and NEEDED"):
+        dynamic_section(library, session.log)
+    with session.case("glibc symbol versions"):
+        glibc_ceiling(library, session.log)
 
 
 def exports_equal(library, capture, log):

@@ -1,24 +1,22 @@
 """gpu-feature-discovery judges names, sizes and counts: its labels must be those of the data."""
 
 from harness.layouts import layouts
-from harness.node import Node
 from harness.shell import Failure
 
-JUDGE = "gpu-feature-discovery"
+NAME = "gpu-feature-discovery"
+NEEDS_NODE = True
 MACHINE = "Compat  Machine (X9/2)"
 MACHINE_LABEL = "Compat-Machine-X92"
 STRATEGIES = ["none", "single", "mixed"]
 
 
-def judge(context, results):
-    for profile in context.profiles:
-        with results.session(JUDGE, profile) as session, Node(context, profile, session.log) as node:
-            for layout in layouts(node.facts):
-                with session.case(f"{layout.name}: made"):
-                    node.apply(layout.specs())
-                for strategy in STRATEGIES:
-                    with session.case(f"{layout.name}, strategy {strategy}"):
-                        compare(discover(context, node, strategy), node.facts, layout, strategy)
+def judge(context, session, node):
+    for layout in layouts(node.facts):
+        with session.case(f"{layout.name}: made"):
+            node.apply(layout.specs())
+        for strategy in STRATEGIES:
+            with session.case(f"{layout.name}, strategy {strategy}"):
+                compare(discover(context, node, strategy), node.facts, layout, strategy)
 
 
 def discover(context, node, strategy):

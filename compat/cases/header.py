@@ -14,6 +14,9 @@ import tempfile
 
 from harness.shell import Failure, check, run
 
+NAME = "nvml.h"
+NEEDS_NODE = False
+
 # What we declare, and at least how many structs and constants the judge must find in it: a parser
 # that silently finds nothing would pass everything.
 HEADERS = {
@@ -35,26 +38,25 @@ FUNCTION = re.compile(r"([\w ]+[ *])(nvml\w+)\s*\(([^()]*)\)\s*;")
 NUMBER = re.compile(r"^[\s\w()+\-*|<>&~]*$")
 
 
-def judge(context, results):
-    with results.session("nvml.h", "all") as session:
-        for header in HEADERS:
-            with session.case(header):
-                declared = compare(context.source, header, context.nvml_header, session.log)
-                session.log.write(
-                    f"{len(declared.structs)} structs, {len(declared.constants)} constants agree"
-                )
-            for name, mutate in MUTATIONS.items():
-                with session.case(f"{header}: a wrong {name} is noticed"):
-                    refuses_mutation(context, header, mutate, session.log)
-        for header, least in PROTOTYPES.items():
-            with session.case(f"{header}: prototypes"):
-                functions = declarations(context.source, header, session.log).functions
-                if len(functions) < least:
-                    raise Failure(f"found {len(functions)} functions, expected at least {least}")
-                compare_prototypes(functions, context.nvml_header, session.log)
-            with session.case(f"{header}: a wrong prototype is noticed"):
-                wrong = {"nvmlShutdown": ("nvmlReturn_t", "unsigned int flags")}
-                must_differ(lambda: compare_prototypes(wrong, context.nvml_header, session.log))
+def judge(context, session):
+    for header in HEADERS:
+        with session.case(header):
+            declared = compare(context.source, header, context.nvml_header, session.log)
+            session.log.write(
+                f"{len(declared.structs)} structs, {len(declared.constants)} constants agree"
+            )
+        for name, mutate in MUTATIONS.items():
+            with session.case(f"{header}: a wrong {name} is noticed"):
+                refuses_mutation(context, header, mutate, session.log)
+    for header, least in PROTOTYPES.items():
+        with session.case(f"{header}: prototypes"):
+            functions = declarations(context.source, header, session.log).functions
+            if len(functions) < least:
+                raise Failure(f"found {len(functions)} functions, expected at least {least}")
+            compare_prototypes(functions, context.nvml_header, session.log)
+        with session.case(f"{header}: a wrong prototype is noticed"):
+            wrong = {"nvmlShutdown": ("nvmlReturn_t", "unsigned int flags")}
+            must_differ(lambda: compare_prototypes(wrong, context.nvml_header, session.log))
 
 
 class QuietLog:

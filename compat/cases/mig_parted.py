@@ -4,21 +4,19 @@ import json
 import re
 
 from harness import facts
-from harness.node import Node, build_config, spec
+from harness.node import build_config, spec
 from harness.shell import Failure, last_words
 
-JUDGE = "mig-parted"
+NAME = "mig-parted"
+NEEDS_NODE = True
 
 
-def judge(context, results):
-    defaults = context.module_file("judges/mig-parted", "deployments/systemd/config-default.yaml")
-    for profile in context.profiles:
-        with results.session(JUDGE, profile) as session, Node(context, profile, session.log) as node:
-            default_configurations(node, session, defaults)
-            modes(node, session, context)
-            must_fail(node, session, context)
-            several_layouts(node, session, context)
-            checkpoints(node, session, context)
+def judge(context, session, node):
+    default_configurations(node, session, context.default_configurations)
+    modes(node, session, context)
+    must_fail(node, session, context)
+    several_layouts(node, session, context)
+    checkpoints(node, session, context)
 
 
 # ---- the default file -------------------------------------------------------------------------------

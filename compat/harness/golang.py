@@ -205,13 +205,8 @@ def build_module(go, folder, packages, names, target):
     os.rename(unfinished, target)
 
 
-def nvml_header(compat, go):
-    """The path of NVIDIA's nvml.h in the module cache (downloaded and checked against go.sum)."""
-    return module_file(compat, go, "judges/go-nvml", "pkg/nvml/nvml.h")
-
-
 def module_file(compat, go, module, path):
-    """A file of the project that the module `module` of ours pins."""
+    """A file of the project that the module `module` of ours pins, from Go's module cache."""
     folder = os.path.join(compat, module)
     with open(os.path.join(folder, "go.mod"), encoding="utf-8") as file:
         project = re.search(r"^require (\S+) v", file.read(), re.M)[1]

@@ -29,7 +29,9 @@ class Node:
         return self
 
     def __exit__(self, *_):
-        run([self._context.tool, "down", "--node", NAME], self.log, env=self._environment)
+        # Not through run(): a node goes down also when the run is interrupted.
+        down = [self._context.tool, "down", "--node", NAME, "--force"]
+        subprocess.run(down, env=self._environment, stdout=subprocess.DEVNULL, timeout=60, check=False)
 
     def sim(self, *arguments):
         """A partita-sim command that must succeed."""

@@ -72,10 +72,8 @@ class Results:
     def failed(self):
         return sum(session.failed for session in self._sessions)
 
-    def table(self):
-        """Judges down, profiles across; a cell counts passed cases of all."""
-        judges = unique(session.judge for session in self._sessions)
-        profiles = unique(session.profile for session in self._sessions)
+    def table(self, judges, profiles):
+        """Judges down, profiles across, in the given order; a cell counts passed cases of all."""
         cells = {(s.judge, s.profile): cell(s) for s in self._sessions}
         rows = [["judge", *profiles]]
         rows += [[judge, *(cells.get((judge, p), "-") for p in profiles)] for judge in judges]
@@ -89,6 +87,3 @@ def cell(session):
     total = session.passed + session.failed
     return f"FAIL {session.passed}/{total}" if session.failed else f"ok {total}"
 
-
-def unique(items):
-    return list(dict.fromkeys(items))

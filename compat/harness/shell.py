@@ -3,6 +3,10 @@
 import os
 import shlex
 import subprocess
+import threading
+
+# Set when the whole run is to end early: no new program is started.
+stopping = threading.Event()
 
 
 class Failure(Exception):
@@ -31,6 +35,8 @@ class Log:
 
 def run(command, log, *, timeout=60, env=None, cwd=None, stdin=None):
     """Runs `command` to its end. A program that outlives `timeout` seconds is killed: a Failure."""
+    if stopping.is_set():
+        raise Failure("the run was interrupted")
     log.write("$ " + shlex.join(command))
     process = subprocess.Popen(
         command,
