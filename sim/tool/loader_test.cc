@@ -38,7 +38,7 @@ TEST(BuiltInData, EveryProductLoads) {
   const Catalog catalog = Catalog::BuiltIn();
   EXPECT_EQ(Names(catalog.products()),
             (std::vector<std::string>{"A100-SXM4-40GB", "A100-SXM4-80GB", "A30", "H100-80GB-HBM3",
-                                      "H200", "T4", "V100-SXM2-16GB"}));
+                                      "H200", "RTX-PRO-6000", "T4", "V100-SXM2-16GB"}));
   for (const DataFile& file : catalog.products()) {
     const auto product = LoadProduct(file);
     ASSERT_TRUE(product.ok()) << product.error().ToString();

@@ -120,7 +120,7 @@ TEST(NodeFile, ReportsAllProblemsWithTheirPlaces) {
       "my.yaml:6:15: unknown product \"A100\"\n"
       "    6 |   - {product: A100, pci: 07:00.0}\n"
       "      |               ^^^^ known are A100-SXM4-40GB, A100-SXM4-80GB, A30, "
-      "H100-80GB-HBM3, H200, T4 or V100-SXM2-16GB\n"
+      "H100-80GB-HBM3, H200, RTX-PRO-6000, T4 or V100-SXM2-16GB\n"
       "my.yaml:6:26: not a PCI address: \"07:00.0\"\n"
       "    6 |   - {product: A100, pci: 07:00.0}\n"
       "      |                          ^^^^^^^ write \"0000:07:00.0\"; the function is always 0\n"
