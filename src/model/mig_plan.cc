@@ -1,0 +1,162 @@
+#include "model/mig_plan.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace partita::model {
+namespace {
+
+std::size_t PositionOf(const MigGeometry& geometry, ProfileId id) {
+  const auto found =
+      std::find_if(geometry.profiles.begin(), geometry.profiles.end(),
+                   [&](const GpuInstanceProfile& profile) { return profile.id == id; });
+  // MigGeometry::From lists the profile of every instance.
+  PARTITA_CHECK(found != geometry.profiles.end());
+  return static_cast<std::size_t>(found - geometry.profiles.begin());
+}
+
+bool MayUse(const Process& process, GpuInstanceId instance, ComputeInstanceId compute) {
+  if (process.gpu_instance && *process.gpu_instance != instance) return false;
+  return !process.compute_instance || *process.compute_instance == compute;
+}
+
+// Processes in what would have to go.
+std::vector<Process> HoldersOf(const Gpu& gpu, const std::vector<Obstacle>& obstacles) {
+  std::vector<Process> holders;
+  const auto holds = [](const Process& process, const Obstacle& obstacle) {
+    return std::any_of(
+        obstacle.compute.begin(), obstacle.compute.end(),
+        [&](ComputeInstanceId compute) { return MayUse(process, obstacle.instance, compute); });
+  };
+  for (const Process& process : gpu.processes) {
+    if (std::any_of(obstacles.begin(), obstacles.end(),
+                    [&](const Obstacle& obstacle) { return holds(process, obstacle); }))
+      holders.push_back(process);
+  }
+  return holders;
+}
+
+}  // namespace
+
+bool GpuPlan::ChangesNothing() const {
+  return mode == ModeChange::kNone && !request && layout.ChangesNothing();
+}
+
+bool ModeNeedsReset(const Gpu& gpu) {
+  return gpu.architecture != Architecture::kUnknown && gpu.architecture < Architecture::kHopper;
+}
+
+std::vector<LiveInstance> LiveInstances(const Gpu& gpu, const MigGeometry& geometry) {
+  std::vector<LiveInstance> live;
+  if (!gpu.mig) return live;
+  for (const GpuInstance& instance : gpu.mig->instances) {
+    LiveInstance entry;
+    entry.id = instance.id;
+    entry.place = {PositionOf(geometry, instance.profile), instance.placement.start};
+    for (const ComputeInstance& compute : instance.compute_instances) {
+      const bool in_use =
+          std::any_of(gpu.processes.begin(), gpu.processes.end(),
+                      [&](const Process& p) { return MayUse(p, instance.id, compute.id); });
+      entry.compute.push_back({compute.id, compute.slice_count, in_use});
+    }
+    live.push_back(std::move(entry));
+  }
+  return live;
+}
+
+DeviceCounts PresentDevices(const Gpu& gpu, const MigGeometry& geometry) {
+  DeviceCounts devices;
+  for (const LiveInstance& instance : LiveInstances(gpu, geometry))
+    for (const LiveComputeInstance& compute : instance.compute)
+      AddDevices(devices, {instance.place.profile, compute.slices}, 1);
+  return devices;
+}
+
+std::variant<GpuPlan, Refusal> PlanGpu(const Gpu& gpu,
+                                       const MigPlanner& planner,
+                                       const GpuGoal& goal) {
+  GpuPlan plan;
+  if (!gpu.mig) {
+    if (!goal.mig_enabled) return plan;
+    return Refusal{fmt::format("{} cannot do MIG", gpu.name), "leave it out of the selection", {}};
+  }
+  plan.enable = goal.mig_enabled;
+  if (gpu.mig->enabled != goal.mig_enabled) {
+    plan.mode = goal.mig_enabled ? ModeChange::kEnable : ModeChange::kDisable;
+    plan.reset = ModeNeedsReset(gpu);
+  }
+  // A mode that is pending waits for the reset alone; where none is needed it is asked for again.
+  plan.request = gpu.mig->pending_enabled != goal.mig_enabled ||
+                 (plan.mode != ModeChange::kNone && !plan.reset);
+
+  auto layout = planner.Plan(LiveInstances(gpu, planner.geometry()), goal.devices);
+  if (auto* impossible = std::get_if<NoLayout>(&layout))
+    return Refusal{std::move(impossible->text), "", std::move(impossible->nearest)};
+  plan.layout = std::move(std::get<LayoutPlan>(layout));
+  // A mode change takes the whole GPU: everything that runs on it is in the way.
+  plan.blockers =
+      plan.mode == ModeChange::kNone ? HoldersOf(gpu, plan.layout.obstacles) : gpu.processes;
+  return plan;
+}
+
+bool IsApplied(const Gpu& gpu, const MigGeometry& geometry, const GpuGoal& goal) {
+  if (!gpu.mig) return !goal.mig_enabled;
+  return gpu.mig->enabled == goal.mig_enabled && PresentDevices(gpu, geometry) == goal.devices;
+}
+
+const MigPlanner& MigPlanners::For(const Mig& mig) {
+  MigGeometry geometry = MigGeometry::From(mig);
+  for (const std::unique_ptr<MigPlanner>& planner : planners_)
+    if (planner->geometry() == geometry) return *planner;
+  return *planners_.emplace_back(std::make_unique<MigPlanner>(std::move(geometry)));
+}
+
+std::vector<PlanStep> Steps(const GpuPlan& plan) {
+  std::vector<PlanStep> steps;
+  const auto destroy_compute = [&](const LiveInstance& instance,
+                                   const LiveComputeInstance& compute) {
+    steps.push_back({StepKind::kDestroyCompute, instance.place, instance.id, compute.id,
+                     compute.slices, false});
+  };
+  for (const LiveInstance& instance : plan.layout.destroyed)
+    for (const LiveComputeInstance& compute : instance.compute) destroy_compute(instance, compute);
+  for (const KeptInstance& kept : plan.layout.kept)
+    for (const LiveComputeInstance& compute : kept.destroy) destroy_compute(kept.live, compute);
+  for (const LiveInstance& instance : plan.layout.destroyed)
+    steps.push_back({StepKind::kDestroyInstance, instance.place, instance.id, {}, 0, false});
+
+  if (plan.request) steps.push_back({StepKind::kSetMode, {}, {}, {}, 0, plan.enable});
+  if (plan.reset) steps.push_back({StepKind::kReset, {}, {}, {}, 0, false});
+
+  for (const KeptInstance& kept : plan.layout.kept)
+    for (std::uint32_t slices : kept.create)
+      steps.push_back({StepKind::kCreateCompute, kept.live.place, kept.live.id, {}, slices, false});
+  for (const InstanceGoal& goal : plan.layout.created) {
+    steps.push_back({StepKind::kCreateInstance, goal.place, {}, {}, 0, false});
+    for (std::uint32_t slices : goal.compute)
+      steps.push_back({StepKind::kCreateCompute, goal.place, {}, {}, slices, false});
+  }
+  return steps;
+}
+
+std::string ToString(const MigGeometry& geometry, const PlanStep& step) {
+  const auto where = [&] {
+    return fmt::format("{} at slice {}", geometry.profiles[step.place.profile].name,
+                       step.place.start);
+  };
+  switch (step.kind) {
+    case StepKind::kDestroyCompute:
+      return fmt::format("destroy compute instance {} of {}", step.compute->value(), where());
+    case StepKind::kDestroyInstance: return fmt::format("destroy GPU instance {}", where());
+    case StepKind::kSetMode: return step.enable ? "enable MIG mode" : "disable MIG mode";
+    case StepKind::kReset: return "reset the GPU";
+    case StepKind::kCreateInstance: return fmt::format("create GPU instance {}", where());
+    case StepKind::kCreateCompute:
+      return fmt::format("create a compute instance of {} slice{} in {}", step.compute_slices,
+                         step.compute_slices == 1 ? "" : "s", where());
+  }
+  return "";
+}
+
+}  // namespace partita::model

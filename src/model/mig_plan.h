@@ -1,0 +1,105 @@
+// The plan for one GPU of a node: its mode, its layout, and whose work stands in the way.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/inventory.h"
+#include "model/mig_planner.h"
+
+namespace partita::model {
+
+// What a GPU shall be. Without MIG there are no devices.
+struct GpuGoal {
+  bool mig_enabled = false;
+  DeviceCounts devices;
+  bool operator==(const GpuGoal&) const = default;
+};
+
+enum class ModeChange : std::uint8_t { kNone, kEnable, kDisable };
+
+struct GpuPlan {
+  ModeChange mode = ModeChange::kNone;
+  bool enable = false;   // the mode that is wanted
+  bool request = false;  // the driver must be asked; false when the wanted mode is pending already
+  bool reset = false;    // takes effect only when the GPU is reset: architectures before Hopper
+  LayoutPlan layout;     // what goes, goes before the mode change; what comes, comes after
+  // Processes that must end first. They are named, never killed.
+  std::vector<Process> blockers;
+
+  [[nodiscard]] bool ChangesNothing() const;
+  [[nodiscard]] bool Blocked() const { return !blockers.empty() || !layout.obstacles.empty(); }
+  bool operator==(const GpuPlan&) const = default;
+};
+
+// Why a GPU cannot become what is wanted, whoever uses it.
+struct Refusal {
+  std::string text;
+  std::string hint;
+  std::vector<ProfileCounts> nearest;  // requests that would work
+  bool operator==(const Refusal&) const = default;
+};
+
+// Before Hopper a mode change needs a GPU reset.
+[[nodiscard]] bool ModeNeedsReset(const Gpu& gpu);
+
+// The instances of a GPU as the planner sees them: positions in the geometry of this GPU instead of
+// driver ids, and who is in use. A process that the driver assigns to no instance may use any.
+[[nodiscard]] std::vector<LiveInstance> LiveInstances(const Gpu& gpu, const MigGeometry& geometry);
+
+// The devices of a GPU, as a request would name them: what `export` shows and `assert` compares.
+// GPU instances without compute instances are nobody's device.
+[[nodiscard]] DeviceCounts PresentDevices(const Gpu& gpu, const MigGeometry& geometry);
+
+// `planner` is for the geometry of this GPU. The plan is exact: GPU instances without compute
+// instances that no device needs go as well.
+[[nodiscard]] std::variant<GpuPlan, Refusal> PlanGpu(const Gpu& gpu,
+                                                     const MigPlanner& planner,
+                                                     const GpuGoal& goal);
+
+// True when mode and devices are as wanted, wherever they are placed and whatever is left over.
+[[nodiscard]] bool IsApplied(const Gpu& gpu, const MigGeometry& geometry, const GpuGoal& goal);
+
+// One planner for all GPUs of a kind: making one costs more than planning with it.
+class MigPlanners {
+ public:
+  // The GPU must be able to do MIG. The planner lives as long as this.
+  [[nodiscard]] const MigPlanner& For(const Mig& mig);
+
+ private:
+  std::vector<std::unique_ptr<MigPlanner>> planners_;
+};
+
+enum class StepKind : std::uint8_t {
+  kDestroyCompute,
+  kDestroyInstance,
+  kSetMode,
+  kReset,
+  kCreateInstance,
+  kCreateCompute,
+};
+
+// One driver call of a plan, in order. Compute instances of an instance that is still to be made
+// are named by its place.
+struct PlanStep {
+  StepKind kind;
+  PlacedInstance place;                   // of the GPU instance
+  std::optional<GpuInstanceId> instance;  // what exists already
+  std::optional<ComputeInstanceId> compute;
+  std::uint32_t compute_slices = 0;
+  bool enable = false;  // kSetMode
+  bool operator==(const PlanStep&) const = default;
+};
+
+// Compute instances go, GPU instances go, the mode changes, then GPU instances come with their
+// compute instances, the widest first: drivers place them at multiples of their width.
+[[nodiscard]] std::vector<PlanStep> Steps(const GpuPlan& plan);
+
+// "create GPU instance 3g.20gb at slice 4"
+[[nodiscard]] std::string ToString(const MigGeometry& geometry, const PlanStep& step);
+
+}  // namespace partita::model
