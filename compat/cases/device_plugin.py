@@ -33,10 +33,15 @@ def judge(context, session, node):
         for strategy in STRATEGIES:
             with session.case(f"{layout.name}, strategy {strategy}"):
                 lists(context, node, layout, strategy)
-    with session.case("layout for health: made"):
-        node.apply(layouts(node.facts)[0].specs())
+    full, slices = layouts(node.facts)[:2]
+    with session.case("slices for health: made"):
+        node.apply(slices.specs())
+    with session.case("XID 79 makes a slice unhealthy, XID 31 does not"):
+        health_of_slices(context, node, slices)
+    with session.case("full GPUs for health: made"):
+        node.apply(full.specs())
     with session.case("XID 79 makes a GPU unhealthy, XID 31 does not"):
-        health(context, node)
+        health_of_gpus(context, node)
 
 
 # ---- lists ------------------------------------------------------------------------------------------
@@ -126,27 +131,45 @@ def preferred_size(devices):
 # ---- health -----------------------------------------------------------------------------------------
 
 
-def health(context, node):
-    """XID 31 on one GPU, then XID 79 on another (the same where there is one): only 79 shows."""
+def health_of_gpus(context, node):
+    """XID 31 on the first GPU, XID 79 on the last (the same where there is one): only 79 shows."""
     uuids = node.gpu_uuids()
-    ignored, broken = 0, len(uuids) - 1
-    with plugin(context, node, "none", ["gpu"]) as sockets, watch(context, sockets["gpu"]) as lines:
-        first = next_devices(lines, START_SECONDS)
-        if any(device["health"] != "Healthy" for device in first):
-            raise Failure(f"unhealthy before any fault: {first}")
-        # The plugin registers for events some time after it serves: the faults are repeated until it
-        # answers. Within one round, 31 always comes before 79.
-        deadline = time.monotonic() + UPDATE_SECONDS
-        update = None
-        while update is None:
-            if time.monotonic() > deadline:
-                raise Failure(f"no list after XID 79 within {UPDATE_SECONDS} s")
-            node.sim("fault", "xid", "31", "--node", node.name, "--gpu", str(ignored))
-            node.sim("fault", "xid", "79", "--node", node.name, "--gpu", str(broken))
-            update = next_devices(lines, 1, required=False)
-        sick = {device["id"] for device in update if device["health"] != "Healthy"}
-        if sick != {uuids[broken]}:
-            raise Failure(f"unhealthy: {sorted(sick)}, wanted {uuids[broken]} alone")
+    sick = sick_after_xid(context, node, "none", "gpu", healthy=0, broken=len(uuids) - 1)
+    if sick != {uuids[-1]}:
+        raise Failure(f"unhealthy: {sorted(sick)}, wanted {uuids[-1]} alone")
+
+
+def health_of_slices(context, node, layout):
+    """An XID of a whole GPU reaches its slices. Version 0.19 keeps one slice per GPU for this, so one
+    of them is all that can be asked for."""
+    ((name, _),) = layout.slices().items()
+    broken = layout.enabled[-1]
+    sick = sick_after_xid(
+        context, node, "mixed", "mig-" + name, healthy=layout.enabled[0], broken=broken
+    )
+    own = node.slice_uuids(broken)
+    if len(sick) != 1 or not sick <= own:
+        raise Failure(f"unhealthy: {sorted(sick)}, wanted one of {sorted(own)}")
+
+
+def sick_after_xid(context, node, strategy, resource, healthy, broken):
+    """The unhealthy devices in the first list after XID 31 on one GPU and XID 79 on another."""
+    resources = [resource] if len(node.facts.capable) == len(node.facts.gpus) else ["gpu", resource]
+    with plugin(context, node, strategy, resources) as sockets:
+        with watch(context, sockets[resource]) as lines:
+            first = next_devices(lines, START_SECONDS)
+            if any(device["health"] != "Healthy" for device in first):
+                raise Failure(f"unhealthy before any fault: {first}")
+            # The plugin registers for events some time after it serves: the faults are repeated until
+            # it answers. Within one round, 31 always comes before 79.
+            deadline = time.monotonic() + UPDATE_SECONDS
+            while time.monotonic() < deadline:
+                node.sim("fault", "xid", "31", "--node", node.name, "--gpu", str(healthy))
+                node.sim("fault", "xid", "79", "--node", node.name, "--gpu", str(broken))
+                update = next_devices(lines, 1, required=False)
+                if update is not None:
+                    return {device["id"] for device in update if device["health"] != "Healthy"}
+            raise Failure(f"no list after XID 79 within {UPDATE_SECONDS} s")
 
 
 @contextlib.contextmanager

@@ -89,6 +89,12 @@ class Node:
             uuids.append(re.search(r"GPU UUID:\s*(\S+)", facts.read(path))[1])
         return uuids
 
+    def slice_uuids(self, gpu):
+        """UUIDs of the MIG devices of a GPU, as nvidia-smi lists them."""
+        listing = self.check(["nvidia-smi", "-L"]).stdout
+        own = re.split(r"^GPU \d+:", listing, flags=re.M)[1 + gpu]
+        return set(re.findall(r"\(UUID: (MIG-[^)]+)\)", own))
+
 
 def spec(devices, profiles, device_filter=None):
     """One entry of a mig-parted configuration; `profiles` None means MIG off."""

@@ -14,7 +14,8 @@ class Session:
     def __init__(self, results, judge, profile):
         self.judge = judge
         self.profile = profile
-        self.log = Log(os.path.join(results.log_directory, f"{judge}-{profile}.log"))
+        name = f"{judge}-{profile}.log".replace(" ", "-")
+        self.log = Log(os.path.join(results.log_directory, name))
         self.passed = 0
         self.failed = 0
 
