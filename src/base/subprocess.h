@@ -1,0 +1,43 @@
+// Other programs, started without a shell, with a time limit and a bounded share of memory.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace partita::base {
+
+struct Subprocess {
+  // The program, by path or by name in PATH, and its arguments. Never empty.
+  std::vector<std::string> arguments;
+  // "NAME=value", exactly these; absent: as this process has it.
+  std::optional<std::vector<std::string>> environment;
+  std::string directory;                           // to run in; empty: here
+  std::optional<std::chrono::milliseconds> limit;  // absent: as long as it takes
+  std::size_t most_output = std::size_t{64} * 1024;
+};
+
+struct SubprocessResult {
+  int exit_status = -1;    // -1: a signal ended it
+  int signal = 0;          // that signal
+  bool timed_out = false;  // it was killed because it took longer than the limit
+  // What it wrote to standard output and error, as it came: the end of it when it was too much.
+  std::string output;
+  bool cut = false;
+
+  [[nodiscard]] bool Succeeded() const { return exit_status == 0 && !timed_out; }
+  // "ended with status 3", "was killed by signal 9", "took longer than 120 s and was killed".
+  [[nodiscard]] std::string Describe() const;
+  std::chrono::milliseconds limit{0};  // for Describe
+};
+
+// Runs it to its end, in a process group of its own, so that the limit ends its children too and a
+// terminal's interrupt does not reach it half-way. It reads nothing and inherits no descriptor.
+// Errors: kNotFound when there is no such program, kDenied, kIo.
+[[nodiscard]] Result<SubprocessResult> Run(const Subprocess& subprocess);
+
+}  // namespace partita::base
