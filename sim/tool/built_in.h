@@ -1,4 +1,4 @@
-// Files of the repository compiled into the program; embed.cmake writes the definitions.
+// Files of the repository compiled into the program; cmake/embed.cmake writes the definitions.
 #pragma once
 
 #include <span>

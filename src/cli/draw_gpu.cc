@@ -23,35 +23,6 @@ namespace {
 
 constexpr int kIndent = 3;
 
-// `── GPU 0  NVIDIA H200 ───── GPU-75dc73da  0000:00:06.0  NUMA 0 ──`. The UUID is whole where
-// everything fits, else its first group; the name is cut last.
-Line Heading(const model::Gpu& gpu, const Look& look) {
-  const Glyphs& glyphs = look.glyphs();
-  const std::string index = gpu.index ? fmt::format("GPU {}", *gpu.index) : "GPU ?";
-  const std::string name = Clean(gpu.name.empty() ? "name unknown" : gpu.name, look.utf8);
-  std::string place = PciText(gpu);
-  if (gpu.numa_node) place += fmt::format("  NUMA {}", *gpu.numa_node);
-
-  // Two rules at each end, at least two between, and the spaces around them.
-  const int frame = 3 + DisplayWidth(index) + 2 + 1 + 2 + 1 + DisplayWidth(place) + 3;
-  const int room = look.width - frame;
-  std::string uuid = gpu.uuid ? Clean(gpu.uuid->value(), look.utf8) + "  " : "";
-  constexpr std::size_t kFirstGroup = 12;
-  if (DisplayWidth(name) + DisplayWidth(uuid) > room && uuid.size() > kFirstGroup) {
-    uuid = uuid.substr(0, kFirstGroup) + "  ";
-  }
-  constexpr int kReadableName = 16;
-  if (kReadableName + DisplayWidth(uuid) > room) uuid.clear();
-
-  Line line;
-  const Ink ink = gpu.faults.empty() ? Ink::kStrong : Ink::kFault;
-  line.Add(Repeat(glyphs.rule, 2), Ink::kFaint).Add(" ").Add(index, ink).Add("  ");
-  line.Add(Fit(name, std::max(room - DisplayWidth(uuid), 8), glyphs), Ink::kStrong).Add(" ");
-  const int rule = look.width - line.width() - 1 - DisplayWidth(uuid) - DisplayWidth(place) - 3;
-  line.Add(Repeat(glyphs.rule, std::max(rule, 2)), Ink::kFaint).Add(" ").Add(uuid).Add(place);
-  return line.Add(" ").Add(Repeat(glyphs.rule, 2), Ink::kFaint);
-}
-
 Lines Faults(const model::Gpu& gpu, const Look& look) {
   Lines lines;
   for (const model::Fault& fault : gpu.faults) {
@@ -198,8 +169,36 @@ Lines Room(const model::Gpu& gpu, const Look& look) {
 
 }  // namespace
 
+// The UUID is whole where everything fits, else its first group; the name is cut last.
+Line DrawGpuHeading(const model::Gpu& gpu, const Look& look) {
+  const Glyphs& glyphs = look.glyphs();
+  const std::string index = gpu.index ? fmt::format("GPU {}", *gpu.index) : "GPU ?";
+  const std::string name = Clean(gpu.name.empty() ? "name unknown" : gpu.name, look.utf8);
+  std::string place = PciText(gpu);
+  if (gpu.numa_node) place += fmt::format("  NUMA {}", *gpu.numa_node);
+
+  // Two rules at each end, at least two between, and the spaces around them.
+  const int frame = 3 + DisplayWidth(index) + 2 + 1 + 2 + 1 + DisplayWidth(place) + 3;
+  const int room = look.width - frame;
+  std::string uuid = gpu.uuid ? Clean(gpu.uuid->value(), look.utf8) + "  " : "";
+  constexpr std::size_t kFirstGroup = 12;
+  if (DisplayWidth(name) + DisplayWidth(uuid) > room && uuid.size() > kFirstGroup) {
+    uuid = uuid.substr(0, kFirstGroup) + "  ";
+  }
+  constexpr int kReadableName = 16;
+  if (kReadableName + DisplayWidth(uuid) > room) uuid.clear();
+
+  Line line;
+  const Ink ink = gpu.faults.empty() ? Ink::kStrong : Ink::kFault;
+  line.Add(Repeat(glyphs.rule, 2), Ink::kFaint).Add(" ").Add(index, ink).Add("  ");
+  line.Add(Fit(name, std::max(room - DisplayWidth(uuid), 8), glyphs), Ink::kStrong).Add(" ");
+  const int rule = look.width - line.width() - 1 - DisplayWidth(uuid) - DisplayWidth(place) - 3;
+  line.Add(Repeat(glyphs.rule, std::max(rule, 2)), Ink::kFaint).Add(" ").Add(uuid).Add(place);
+  return line.Add(" ").Add(Repeat(glyphs.rule, 2), Ink::kFaint);
+}
+
 Lines DrawGpu(const model::Gpu& gpu, bool details, const Look& look) {
-  Lines lines = {Heading(gpu, look)};
+  Lines lines = {DrawGpuHeading(gpu, look)};
   Append(Faults(gpu, look), lines);
   Append(Gauges(gpu, look), lines);
   Append(Modes(gpu, look), lines);

@@ -36,10 +36,8 @@ class SliceRow {
         [this](const GpuInstance& i) { return ProfileSpellings(Clean(i.profile_name, utf8_)); });
   }
 
-  [[nodiscard]] Line Bottom() const {
-    return Edge(
-        {glyphs_.bottom_left, glyphs_.bottom_tee, glyphs_.bottom_right}, Ink::kPlain,
-        [](const GpuInstance& i) { return std::vector<std::string>{fmt::format("GI {}", i.id)}; });
+  [[nodiscard]] Line Bottom(const SliceNote& note) const {
+    return Edge({glyphs_.bottom_left, glyphs_.bottom_tee, glyphs_.bottom_right}, Ink::kPlain, note);
   }
 
   [[nodiscard]] Line Middle() const {
@@ -264,6 +262,12 @@ class SliceRow {
 }  // namespace
 
 Lines DrawSlices(const model::Gpu& gpu, int indent, const Look& look) {
+  return DrawSlices(gpu, indent, look, [](const GpuInstance& instance) {
+    return std::vector<std::string>{fmt::format("GI {}", instance.id)};
+  });
+}
+
+Lines DrawSlices(const model::Gpu& gpu, int indent, const Look& look, const SliceNote& note) {
   if (!gpu.mig || !gpu.mig->enabled) return {};
   const SliceLayout layout = LayOutSlices(*gpu.mig);
   const Line margin = Line().PadTo(indent);
@@ -277,7 +281,7 @@ Lines DrawSlices(const model::Gpu& gpu, int indent, const Look& look) {
     if (const std::optional<Line> memory = row.MemoryRow()) {
       lines.push_back(Line(margin).Add(*memory));
     }
-    lines.push_back(Line(margin).Add(row.Bottom()));
+    lines.push_back(Line(margin).Add(row.Bottom(note)));
   }
   for (const GpuInstance* instance : layout.misplaced) {
     const Line mark = Line(margin).Add(look.glyphs().warning, Ink::kWarning).Add(" ");

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <functional>
+#include <string>
+#include <vector>
+
 #include "cli/drawing.h"
 #include "model/inventory.h"
 
@@ -9,5 +13,12 @@ namespace partita::cli {
 // above, its compute instances inside and its id below; slices without one stay visible.
 // Empty when the GPU is not in MIG mode.
 [[nodiscard]] Lines DrawSlices(const model::Gpu& gpu, int indent, const Look& look);
+
+// The same with something else below the boxes: spellings from the full one to the shortest.
+using SliceNote = std::function<std::vector<std::string>(const model::GpuInstance&)>;
+[[nodiscard]] Lines DrawSlices(const model::Gpu& gpu,
+                               int indent,
+                               const Look& look,
+                               const SliceNote& note);
 
 }  // namespace partita::cli

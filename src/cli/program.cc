@@ -1,6 +1,7 @@
 #include "base/output_format.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
+#include "cli/mig_commands.h"
 
 namespace partita::cli {
 
@@ -137,12 +138,12 @@ base::Program MakeProgram() {
   program.root = {
       .name = "partita",
       .summary = "NVIDIA GPUs on a node, for Kubernetes",
-      .description = "Shows the GPUs of a machine as they are.",
+      .description = "Shows the GPUs of a machine as they are, and divides them.",
       .options = CommonOptions(),
       .examples = {{"partita status", "draw the GPUs of this machine"},
                    {"partita help status", "what a command takes"}},
-      .commands = {StatusCommand(), VersionCommand(), CompletionCommand(), ManCommand(),
-                   SimCommand()},
+      .commands = {StatusCommand(), MigCommand(), VersionCommand(), CompletionCommand(),
+                   ManCommand(), SimCommand()},
   };
   program.exit_statuses = {
       {kExitDone, "done"},

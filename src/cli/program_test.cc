@@ -26,12 +26,15 @@ TEST(Program, DocumentsEveryExitStatus) {
                                        kExitBlocked, kExitResetRequired, kExitNoDriver}));
 }
 
+void ExpectExplained(const base::Command& command) {
+  EXPECT_FALSE(command.summary.empty()) << command.name;
+  EXPECT_FALSE(command.examples.empty()) << command.name;
+  EXPECT_EQ(static_cast<bool>(command.run), command.commands.empty()) << command.name;
+  for (const base::Command& below : command.commands) ExpectExplained(below);
+}
+
 TEST(Program, GivesEveryCommandASummaryAndAnExample) {
-  for (const base::Command& command : MakeProgram().root.commands) {
-    EXPECT_FALSE(command.summary.empty()) << command.name;
-    EXPECT_FALSE(command.examples.empty()) << command.name;
-    EXPECT_TRUE(command.run) << command.name;
-  }
+  for (const base::Command& command : MakeProgram().root.commands) ExpectExplained(command);
 }
 
 }  // namespace

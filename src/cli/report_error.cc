@@ -1,6 +1,8 @@
 #include "cli/report_error.h"
 
 #include <cstdio>
+#include <string>
+#include <utility>
 
 #include "base/command_line.h"
 #include "cli/exit_status.h"
@@ -22,6 +24,13 @@ int ReportError(const base::Error& error) {
     case base::ErrorCode::kInternal: return kExitError;
   }
   return kExitError;
+}
+
+base::Error SayWhereToFind(base::Error error) {
+  if (error.native()) return error;
+  std::string hint = error.hint();
+  if (!hint.empty()) hint += '\n';
+  return std::move(error).WithHint(hint + "--driver-root DIR or --library FILE say where it is");
 }
 
 }  // namespace partita::cli

@@ -7,4 +7,8 @@ namespace partita::cli {
 // Prints the error with its hint on standard error and returns the exit status that it means.
 int ReportError(const base::Error& error);
 
+// The error of a driver that was not found, with the options that tell where one is: below this
+// layer nobody knows them. An error with a native code comes from a driver that was found.
+[[nodiscard]] base::Error SayWhereToFind(base::Error error);
+
 }  // namespace partita::cli

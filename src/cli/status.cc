@@ -114,16 +114,6 @@ std::string Now() {
   return text.data();
 }
 
-// Which options tell where a driver is: below this layer nobody knows them. An error with a native
-// code comes from a driver that was found.
-void SayHowToFind(std::optional<base::Error>& error) {
-  if (!error || error->native()) return;
-  std::string hint = error->hint();
-  if (!hint.empty()) hint += '\n';
-  error =
-      base::Error(*error).WithHint(hint + "--driver-root DIR or --library FILE say where it is");
-}
-
 base::Result<NodeReport> LookAtNode(hw::InventoryReader& reader, const StatusOptions& options) {
   NodeReport report;
   report.host = HostName();
@@ -136,7 +126,9 @@ base::Result<NodeReport> LookAtNode(hw::InventoryReader& reader, const StatusOpt
     report.inventory = std::move(selected);
   } else {
     report.inventory = std::move(inventory);
-    SayHowToFind(report.inventory.driver_error);
+    if (std::optional<base::Error>& error = report.inventory.driver_error) {
+      error = SayWhereToFind(*std::move(error));
+    }
   }
   return report;
 }

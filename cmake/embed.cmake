@@ -1,9 +1,10 @@
-# cmake -DOUTPUT=file.cc -DROOT=dir "-DFILES=a;b" -P embed.cmake
+# cmake -DOUTPUT=file.cc -DROOT=dir "-DFILES=a;b" -DHEADER=x/built_in.h -DNAMESPACE=a::b -P embed.cmake
 #
-# Writes a C++ file that holds the given files (paths relative to ROOT) as string constants.
+# Writes a C++ file that holds the given files (paths relative to ROOT) as string constants. HEADER
+# declares, in NAMESPACE, the struct BuiltInFile {path, text} and the function BuiltInFiles.
 set(delimiter "partita_data")
-set(code "// Written by sim/tool/embed.cmake.\n#include \"sim/tool/built_in.h\"\n\n")
-string(APPEND code "namespace partita::sim::tool {\nnamespace {\n\n")
+set(code "// Written by cmake/embed.cmake.\n#include \"${HEADER}\"\n\n")
+string(APPEND code "namespace ${NAMESPACE} {\nnamespace {\n\n")
 string(APPEND code "constexpr BuiltInFile kFiles[] = {\n")
 foreach(path IN LISTS FILES)
   file(READ "${ROOT}/${path}" text)
@@ -15,5 +16,5 @@ foreach(path IN LISTS FILES)
 endforeach()
 string(APPEND code "};\n\n}  // namespace\n\n")
 string(APPEND code "std::span<const BuiltInFile> BuiltInFiles() { return kFiles; }\n\n")
-string(APPEND code "}  // namespace partita::sim::tool\n")
+string(APPEND code "}  // namespace ${NAMESPACE}\n")
 file(WRITE "${OUTPUT}" "${code}")
