@@ -9,6 +9,8 @@
 #include "base/text.h"
 #include "config/binders.h"
 #include "config/problems.h"
+#include "config/version.h"
+#include "model/mig_wanted.h"
 
 namespace partita::config {
 namespace {
@@ -61,18 +63,23 @@ void ReadDevices(const Node& node, Problems& problems, MigSpec& spec) {
   }
 }
 
+// One line of `mig-devices`. Whether a GPU has the profile is another question.
+void ReadDeviceCount(const Node::Entry& entry, Problems& problems, MigSpec& spec) {
+  const auto count =
+      ReadUnsigned(entry.value, problems, {0, std::numeric_limits<std::uint32_t>::max()});
+  const auto profile = model::ProfileRequest::Parse(entry.key.text);
+  if (!profile.ok()) problems.Add(entry.key, profile.error().message(), profile.error().hint());
+  if (!profile.ok() || !count) return;
+  spec.mig_devices.push_back({entry.key.text, static_cast<std::uint32_t>(*count), entry.key});
+}
+
 void ReadMigDevices(const Node& node, Problems& problems, MigSpec& spec) {
-  if (node.IsNull() || !ExpectMap(node, problems, "mig-devices")) return;
-  std::uint64_t total = 0;
+  if (node.IsNull() || !ExpectMap(node, problems, "profiles and their counts")) return;
   const std::size_t before = problems.size();
-  for (const Node::Entry& entry : node.entries) {
-    const auto count =
-        ReadUnsigned(entry.value, problems, {0, std::numeric_limits<std::uint32_t>::max()});
-    if (!count) continue;
-    total += *count;
-    spec.mig_devices.push_back({entry.key.text, static_cast<std::uint32_t>(*count), entry.key});
-  }
-  if (!node.entries.empty() && total == 0 && problems.size() == before)
+  for (const Node::Entry& entry : node.entries) ReadDeviceCount(entry, problems, spec);
+  const bool all_zero = std::all_of(spec.mig_devices.begin(), spec.mig_devices.end(),
+                                    [](const MigDeviceCount& device) { return device.count == 0; });
+  if (!node.entries.empty() && all_zero && problems.size() == before)
     problems.Add(node, "every count in \"mig-devices\" is 0",
                  "write {} for MIG on without devices");
 }
@@ -92,11 +99,12 @@ MigSpec ReadSpec(const Node& node, Problems& problems) {
   const Node* wanted = node.Find("mig-devices");
   if (wanted != nullptr) ReadMigDevices(*wanted, problems, spec);
   if (enabled == nullptr) return spec;
-  spec.mig_enabled = ReadBool(*enabled, problems).value_or(false);
-  if (spec.mig_enabled && wanted == nullptr)
+  const std::optional<bool> on = ReadBool(*enabled, problems);
+  spec.mig_enabled = on.value_or(false);
+  if (on == true && wanted == nullptr)
     problems.Add(*enabled, "\"mig-enabled\" is true, but \"mig-devices\" is missing",
-                 "add \"mig-devices: {}\"");
-  if (!spec.mig_enabled && !spec.mig_devices.empty())
+                 "add \"mig-devices: {}\" for MIG on without devices");
+  if (on == false && !spec.mig_devices.empty())
     problems.Add(*node.FindKey("mig-devices"),
                  "MIG devices are listed although \"mig-enabled\" is false",
                  "set \"mig-enabled: true\", or write {}");
@@ -110,7 +118,7 @@ void ReadConfigs(const Node& node, Problems& problems, std::vector<MigConfig>& c
   for (const Node::Entry& entry : node.entries) {
     MigConfig config{entry.key.text, {}};
     if (!ExpectList(entry.value, problems,
-                    fmt::format("configuration {}", base::Quoted(config.name))))
+                    fmt::format("the entries of {}", base::Quoted(config.name))))
       continue;
     if (entry.value.items.empty())
       problems.Add(entry.key, fmt::format("configuration {} is empty", base::Quoted(config.name)),
@@ -118,15 +126,6 @@ void ReadConfigs(const Node& node, Problems& problems, std::vector<MigConfig>& c
     for (const Node& item : entry.value.items) config.specs.push_back(ReadSpec(item, problems));
     configs.push_back(std::move(config));
   }
-}
-
-void ReadVersion(const Node& root, Problems& problems) {
-  const Node* version = Require(root, "version", problems);
-  if (version == nullptr) return;
-  const std::optional<std::string> text = ReadString(*version, problems);
-  if (text && *text != "v1")
-    problems.Add(*version, fmt::format("unknown version {}", base::Quoted(*text)),
-                 "only v1 exists");
 }
 
 }  // namespace
@@ -158,15 +157,14 @@ bool MigSpec::Selects(const model::Gpu& gpu) const {
                      [&](const model::GpuSelector& s) { return s.Matches(gpu); });
 }
 
-base::Result<MigConfigFile> MigConfigFile::Parse(std::string text, std::string file_name) {
-  TRY(document, Document::Parse(std::move(text), std::move(file_name)));
+base::Result<MigConfigFile> MigConfigFile::Read(Document document) {
   MigConfigFile file(std::move(document));
   const Node& root = file.document_.root();
   if (root.IsNull()) return file;
   Problems problems(file.document_);
   if (ExpectMap(root, problems, "the configuration file")) {
     RejectUnknownKeys(root, kTopKeys, problems);
-    ReadVersion(root, problems);
+    RequireVersion(root, "v1", problems);
     if (const Node* configs = root.Find("mig-configs"))
       ReadConfigs(*configs, problems, file.configs_);
   }
@@ -174,13 +172,22 @@ base::Result<MigConfigFile> MigConfigFile::Parse(std::string text, std::string f
   return file;
 }
 
+base::Result<MigConfigFile> MigConfigFile::Parse(std::string text, std::string file_name) {
+  TRY(document, Document::Parse(std::move(text), std::move(file_name)));
+  return Read(std::move(document));
+}
+
 base::Result<MigConfigFile> MigConfigFile::Load(const std::string& path) {
   TRY(document, Document::Load(path));
-  return Parse(document.text(), path);
+  return Read(std::move(document));
 }
 
 base::Result<const MigConfig*> MigConfigFile::Select(std::string_view name) const {
   if (name.empty() && configs_.size() == 1) return &configs_.front();
+  if (configs_.empty()) {
+    return base::MakeError(base::ErrorCode::kInvalid, "{} holds no configuration",
+                           document_.file_name());
+  }
   std::vector<std::string> names;
   for (const MigConfig& config : configs_) {
     if (config.name == name) return &config;

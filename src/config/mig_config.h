@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "config/document.h"
-#include "model/profile_name.h"
+#include "model/inventory.h"
 #include "model/selector.h"
 
 namespace partita::config {
@@ -24,10 +24,10 @@ struct DeviceFilter {
 };
 [[nodiscard]] base::Result<DeviceFilter> ParseDeviceFilter(std::string_view text);
 
-// One line of `mig-devices`. The name is kept as written: it is resolved for each GPU, since the
-// same profile has different names on different boards and drivers.
+// One line of `mig-devices`. Which profile it means is found out for each GPU by
+// model::ResolveProfile, since the same one has different names on different boards and drivers.
 struct MigDeviceCount {
-  std::string profile;
+  std::string profile;  // as written; some form of model::ProfileRequest
   std::uint32_t count = 0;
   Node place;  // of the name, for errors
 };
@@ -62,6 +62,7 @@ class MigConfigFile {
   [[nodiscard]] const Document& document() const { return document_; }
 
  private:
+  [[nodiscard]] static base::Result<MigConfigFile> Read(Document document);
   explicit MigConfigFile(Document document) : document_(std::move(document)) {}
   Document document_;
   std::vector<MigConfig> configs_;
