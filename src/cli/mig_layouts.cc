@@ -81,8 +81,8 @@ LayoutList ListLayouts(const MigGeometry& geometry) {
 std::string Strip(const MigGeometry& geometry, const MigLayout& layout, const Look& look) {
   // The rest of the row needs so much for the longest name.
   constexpr int kBeside = 26;
-  const int slices = std::max(static_cast<int>(geometry.memory_slices), 1);
-  const int cell = std::clamp((look.width - kBeside) / slices, 2, 4);
+  const int row = std::max(static_cast<int>(geometry.memory_slices), 1);
+  const int cell = std::clamp((look.width - kBeside) / row, 2, 4);
   const Glyphs& glyphs = look.glyphs();
   std::string strip;
   std::uint32_t slice = 0;
