@@ -18,6 +18,7 @@ Result<std::string> RunProgram(const std::vector<std::string>& command) {
   int output[2];
   if (pipe2(output, O_CLOEXEC) != 0) return base::ErrnoError("pipe");
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const pid_t pid = fork();

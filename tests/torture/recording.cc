@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
-#include <span>
+#include <string_view>
 
 #include "checker.h"
 
@@ -31,6 +31,7 @@ Result<Child> StartTraced(const std::vector<std::string>& command) {
   int output[2];
   if (pipe2(output, O_CLOEXEC) != 0) return base::ErrnoError("pipe");
   std::vector<char*> arguments;
+  arguments.reserve(command.size() + 1);
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   const pid_t pid = fork();
@@ -155,9 +156,11 @@ Result<Recording> Record(const std::vector<std::string>& command,
   const std::string answer = ReadToEnd(child.output);
   waitpid(child.pid, nullptr, 0);
   recording.result = answer.empty() ? -1 : std::stoi(answer);
-  if (std::memcmp(&view.file().machine,
-                  recording.initial.data() + offsetof(sim::StateFile, machine),
-                  sizeof(sim::Machine)) != 0) {
+  // Bytes on purpose, padding too: nobody may write there.
+  const std::string_view now(reinterpret_cast<const char*>(&view.file()), sizeof(sim::StateFile));
+  constexpr std::size_t kMachine = offsetof(sim::StateFile, machine);
+  if (now.substr(kMachine, sizeof(sim::Machine)) !=
+      std::string_view(recording.initial).substr(kMachine, sizeof(sim::Machine))) {
     return MakeError(ErrorCode::kInternal, "the machine changed, which is fixed at `up`");
   }
   return recording;

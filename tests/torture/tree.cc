@@ -10,7 +10,10 @@
 #include <cstdlib>
 #include <iterator>
 #include <memory>
+#include <string_view>
 #include <utility>
+
+#include <fmt/core.h>
 
 namespace partita::torture {
 namespace {
@@ -43,8 +46,8 @@ void ReadInto(const std::string& root, const std::string& path, Tree* tree) {
   const std::unique_ptr<DIR, int (*)(DIR*)> directory(opendir(full.c_str()), closedir);
   if (directory == nullptr) return;
   while (const dirent* item = readdir(directory.get())) {
-    const std::string name = item->d_name;
-    if (name != "." && name != "..") ReadInto(root, path + "/" + name, tree);
+    const std::string_view name = item->d_name;
+    if (name != "." && name != "..") ReadInto(root, fmt::format("{}/{}", path, name), tree);
   }
 }
 
@@ -89,7 +92,7 @@ bool RestoreTree(const std::string& root, const Tree& disk, const Tree& wanted) 
   for (const auto& [path, entry] : wanted) {
     const auto same = disk.find(path);
     if (same != disk.end() && same->second == entry) continue;
-    const std::string full = root + "/" + path;
+    const std::string full = fmt::format("{}/{}", root, path);
     const bool directory_stays =
         same != disk.end() && S_ISDIR(entry.mode) && S_ISDIR(same->second.mode);
     if (directory_stays ? chmod(full.c_str(), entry.mode & 07777) != 0 : !Make(full, entry)) {
