@@ -60,7 +60,7 @@ def generate(context, node, *options):
         return json.load(file)
 
 
-# ---- the spec ---------------------------------------------------------------------------------------
+# ---- the spec ----
 
 
 def check_spec(spec, node, layout, dev_root):
@@ -165,7 +165,7 @@ def hook_name(hook):
     return hook["args"][1]
 
 
-# ---- the hooks ----------------------------------------------------------------------------------------
+# ---- the hooks ----
 
 
 def check_hooks(context, node, spec):

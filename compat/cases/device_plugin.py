@@ -44,7 +44,7 @@ def judge(context, session, node):
         health_of_gpus(context, node)
 
 
-# ---- lists ------------------------------------------------------------------------------------------
+# ---- lists ----
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,7 +128,7 @@ def preferred_size(devices):
     return max(1, len(devices) // 2)
 
 
-# ---- health -----------------------------------------------------------------------------------------
+# ---- health ----
 
 
 def health_of_gpus(context, node):
@@ -206,7 +206,7 @@ def next_devices(lines, seconds, required=True):
                 return answer["devices"]
 
 
-# ---- the plugin ------------------------------------------------------------------------------------
+# ---- the plugin ----
 
 
 @contextlib.contextmanager

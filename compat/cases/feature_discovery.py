@@ -85,7 +85,9 @@ def machine_labels(facts):
 
 def mode(facts):
     classes = {gpu.product.pci_class for gpu in facts.gpus}
-    return {0x030200: "compute", 0x030000: "graphics"}[classes.pop()] if len(classes) == 1 else "unknown"
+    if len(classes) > 1:
+        return "unknown"
+    return {0x030200: "compute", 0x030000: "graphics"}[classes.pop()]
 
 
 def gpu_labels(facts, product, replicas):

@@ -188,7 +188,7 @@ def compile_and_run(name, program, options, folder, log):
     return check([binary], QuietLog(log))
 
 
-# ---- the judge judged -----------------------------------------------------------------------------
+# ---- the judge judged ----
 
 
 def widen_first_field(text):

@@ -19,7 +19,7 @@ def judge(context, session, node):
     checkpoints(node, session, context)
 
 
-# ---- the default file -------------------------------------------------------------------------------
+# ---- the default file ----
 
 
 def default_configurations(node, session, path):
@@ -73,7 +73,7 @@ def refuses(node, path, label):
         raise Failure(f"apply and assert accept {label}")
 
 
-# ---- modes ----------------------------------------------------------------------------------------------
+# ---- modes ----
 
 
 def modes(node, session, context):
@@ -107,7 +107,7 @@ def skip_reset(node, path):
     apply(node, path, "off")
 
 
-# ---- what must fail ---------------------------------------------------------------------------------
+# ---- what must fail ----
 
 
 def must_fail(node, session, context):
@@ -146,7 +146,7 @@ def must_fail(node, session, context):
         check_assert(node, path, "fine", "--valid-config")
 
 
-# ---- layouts of several kinds -----------------------------------------------------------------------
+# ---- layouts of several kinds ----
 
 
 def several_layouts(node, session, context):
@@ -210,7 +210,7 @@ def checkpoints(node, session, context):
         holds(node, context, {index: None for index in capable})
 
 
-# ---- words ------------------------------------------------------------------------------------------------
+# ---- words ----
 
 
 def incapable(node_facts):
@@ -259,7 +259,8 @@ def matching(entry, node_facts):
     filters = entry.get("device-filter") or [gpu.product.device_id for gpu in node_facts.gpus]
     filters = [filters] if isinstance(filters, str) else filters
     indices = range(len(node_facts.gpus)) if entry["devices"] == "all" else entry["devices"]
-    return [i for i in indices if node_facts.gpus[i].product.device_id.upper() in map(str.upper, filters)]
+    filters = [one.upper() for one in filters]
+    return [i for i in indices if node_facts.gpus[i].product.device_id.upper() in filters]
 
 
 def expected_export(node_facts, layout):

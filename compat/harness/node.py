@@ -63,7 +63,7 @@ class Node:
             env=self._environment, start_new_session=True,
         )
 
-    # ---- layouts, made by mig-parted ------------------------------------------------------------
+    # ---- layouts, made by mig-parted ----
 
     def mig_parted(self, *arguments, timeout=60):
         """nvidia-mig-parted, which alone needs the short-lived view with /proc/modules."""
@@ -79,7 +79,7 @@ class Node:
         if done.returncode != 0:
             raise Failure(f"mig-parted cannot make the layout {layout}: {done.stderr.strip()[-300:]}")
 
-    # ---- what the node's files say ----------------------------------------------------------------
+    # ---- what the node's files say ----
 
     def gpu_uuids(self):
         """UUIDs by index, from /proc/driver/nvidia: a source other than the library that is judged."""
