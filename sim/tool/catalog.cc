@@ -44,10 +44,10 @@ Catalog Catalog::BuiltIn() {
   for (const BuiltInFile& file : BuiltInFiles()) {
     const std::vector<std::string_view> parts = base::Split(file.path, '/');
     const std::optional<std::string> stem = StemOf(parts.back());
-    if (parts.size() != 3 || !stem) continue;
+    if (parts.size() != 3 || !stem) continue;  // not a product and not a node
     DataFile entry{*stem, std::string(file.path), std::string(file.text)};
-    if (parts[1] == "products") catalog.products_.push_back(std::move(entry));
-    if (parts[1] == "nodes") catalog.nodes_.push_back(std::move(entry));
+    std::vector<DataFile>& folder = parts[1] == "products" ? catalog.products_ : catalog.nodes_;
+    folder.push_back(std::move(entry));
   }
   return catalog;
 }

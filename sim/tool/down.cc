@@ -24,6 +24,7 @@ base::Result<void> CheckNobodyInside(const std::string& name, const std::string&
   const std::vector<Process> inside = ProcessesInView(root);
   if (inside.empty()) return {};
   std::vector<std::string> names;
+  names.reserve(inside.size());
   for (const Process& process : inside) names.push_back(Describe(process));
   return base::MakeError(ErrorCode::kBusy, "take down {}: {} in it", base::Quoted(name),
                          base::Join(names, ", ") + (names.size() == 1 ? " runs" : " run"))

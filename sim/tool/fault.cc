@@ -170,7 +170,7 @@ base::Result<void> FaultCall(const base::Invocation& invocation) {
     gpus = chosen;
   }
   std::vector<std::uint64_t> ids;
-  const auto changed = node->Change([&](const Machine&, Slot& slot) -> base::Result<void> {
+  auto changed = node->Change([&](const Machine&, Slot& slot) -> base::Result<void> {
     for (const std::uint32_t gpu : gpus) {
       fault.gpu = gpu;
       std::uint64_t id = 0;

@@ -29,7 +29,7 @@ base::Result<void> ChangeDriver(const base::Invocation& invocation,
                                 void (*change)(const Machine&, Slot&)) {
   TRY(node, Node::Open(invocation));
   const bool force = invocation.Has("force");
-  const auto changed = node->Change([&](const Machine& machine, Slot& slot) -> base::Result<void> {
+  auto changed = node->Change([&](const Machine& machine, Slot& slot) -> base::Result<void> {
     if ((slot.driver_loaded != 0) != wants_loaded) {
       return base::MakeError(ErrorCode::kConflict, "{}: the driver is {}", what,
                              slot.driver_loaded != 0 ? "loaded already" : "not loaded");
@@ -77,7 +77,7 @@ base::Result<void> Restart(const base::Invocation& invocation) {
     if (slot->holders[i].live == 0) continue;
     TRY_VOID(EndLockOwner(node->holders_path(), i, SIGKILL, kEndTimeoutMs), "workload {}", i);
   }
-  const auto changed = node->Change([](const Machine& machine, Slot& state) {
+  auto changed = node->Change([](const Machine& machine, Slot& state) {
     Reboot(machine, state);
     return base::Result<void>();
   });

@@ -22,6 +22,7 @@ std::string Summary(const Machine& machine) {
     ++counts.back().second;
   }
   std::vector<std::string> parts;
+  parts.reserve(counts.size());
   for (const auto& [product, count] : counts)
     parts.push_back(fmt::format("{} x {}", count, product));
   return parts.empty() ? "no GPU" : base::Join(parts, ", ");

@@ -88,7 +88,7 @@ base::Result<Merge> PlanMerge(const std::string& target, const std::string& over
   for (const std::string& name : above) {
     const bool both_directories = KindAt(target_fd.get(), name) == Kind::kDirectory &&
                                   KindAt(overlay_fd.get(), name) == Kind::kDirectory;
-    const bool merge_it = both_directories && !DescribesDevice(overlay + "/" + name);
+    const bool merge_it = both_directories && !DescribesDevice(base::JoinPath(overlay, name));
     (merge_it ? merge.merged : merge.added).push_back(name);
   }
   for (const std::string& name : below) {
@@ -106,14 +106,14 @@ base::Result<void> Compose(const Merge& merge,
   TRY(overlay_fd, OpenDirectory(overlay));
   TRY_VOID(MountEmpty(target));
   for (const std::string& name : merge.kept) {
-    TRY_VOID(ShowEntry(covered.get(), name, target + "/" + name));
+    TRY_VOID(ShowEntry(covered.get(), name, base::JoinPath(target, name)));
   }
   for (const std::string& name : merge.added) {
-    const std::string path = target + "/" + name;
+    const std::string path = base::JoinPath(target, name);
     if (live.empty()) {
       TRY_VOID(ShowEntry(overlay_fd.get(), name, path));
     } else {
-      TRY_VOID(MakeLink(live + "/" + name, path));
+      TRY_VOID(MakeLink(base::JoinPath(live, name), path));
     }
   }
   return {};
@@ -162,8 +162,8 @@ base::Result<void> MergeDirectory(const std::string& target,
   TRY(merge, PlanMerge(target, overlay));
   if (!merge.added.empty()) TRY_VOID(Compose(merge, target, overlay, live));
   for (const std::string& name : merge.merged) {
-    const std::string below = live.empty() ? "" : live + "/" + name;
-    TRY_VOID(MergeDirectory(target + "/" + name, overlay + "/" + name, below));
+    const std::string below = live.empty() ? "" : base::JoinPath(live, name);
+    TRY_VOID(MergeDirectory(base::JoinPath(target, name), base::JoinPath(overlay, name), below));
   }
   return {};
 }

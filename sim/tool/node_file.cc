@@ -85,6 +85,7 @@ void ReadMajors(const Node& majors, Problems& problems, Machine& machine) {
       {"nvswitch", &machine.major_nvswitch}, {"nvlink", &machine.major_nvlink},
       {"caps", &machine.major_caps},         {"imex", &machine.major_imex}};
   std::vector<std::string> keys;
+  keys.reserve(places.size());
   for (const auto& place : places) keys.push_back(place.first);
   if (!config::ExpectMap(majors, problems, "the device majors")) return;
   config::RejectUnknownKeys(majors, keys, problems);

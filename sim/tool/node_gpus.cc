@@ -235,7 +235,7 @@ base::Result<std::vector<Entry>> ReadEntries(const Node& root,
     if (const Node* overrides = gpu.Find("overrides")) {
       ApplyOverrides(*overrides, problems, entry.product);
     }
-    entries.push_back(std::move(entry));
+    entries.push_back(entry);
   }
   return entries;
 }

@@ -39,6 +39,7 @@ base::Error NoNode(std::string_view name, const std::vector<NodePlace>& nodes) {
         .WithHint("partita-sim up dgx-a100-40 makes one; partita-sim profiles lists the others");
   }
   std::vector<std::string> names;
+  names.reserve(nodes.size());
   for (const NodePlace& node : nodes) names.push_back(node.name);
   const std::string near = base::DidYouMean(name, names);
   return base::MakeError(ErrorCode::kNotFound, "no node {} is up; there is {}", base::Quoted(name),
@@ -91,6 +92,7 @@ base::Result<NodePlace> ChooseNode(const base::Invocation& invocation) {
         .WithHint("partita-sim up dgx-a100-40 makes one; partita-sim profiles lists the others");
   }
   std::vector<std::string> names;
+  names.reserve(nodes.size());
   for (const NodePlace& node : nodes) names.push_back(node.name);
   return base::MakeError(ErrorCode::kInvalid, "several nodes are up: {}", base::Join(names, ", "))
       .WithHint("say which one with --node, or in PARTITA_SIM_NODE");

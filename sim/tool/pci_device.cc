@@ -11,7 +11,7 @@
 namespace partita::sim::tool {
 namespace {
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
+constexpr std::uint64_t kMiB = 1 << 20;
 // A root port of an emulator: what bridges these are is not known, and they should not pretend.
 constexpr std::uint16_t kBridgeVendor = 0x1B36, kBridgeDevice = 0x000C;
 constexpr std::uint8_t kNvidiaRevision = 0xA1;  // of every board and NVSwitch in published listings

@@ -193,7 +193,7 @@ base::Result<void> MakePciTree(const std::string& root, const LoadedNode& node) 
   }
   for (const PciDevice& device : ListPciDevices(node)) {
     const std::string path = DevicePath(device);
-    const std::string directory = sys + "/devices/" + path;
+    const std::string directory = fmt::format("{}/devices/{}", sys, path);
     TRY_VOID(WriteAll(directory, DeviceFiles(device)));
     TRY_VOID(Link(directory + "/subsystem", UpToSys(path) + "bus/pci"));
     TRY_VOID(Link(sys + "/bus/pci/devices/" + FormatPciAddress(device.address),

@@ -71,7 +71,7 @@ TEST(PciTree, EveryEntryResolvesAndParses) {
     ASSERT_TRUE(names.ok());
     EXPECT_EQ(names->size(), ListPciDevices(node).size()) << profile;
     for (const std::string& name : *names) {
-      const std::string directory = devices + "/" + name;
+      const std::string directory = base::JoinPath(devices, name);
       ASSERT_TRUE(std::filesystem::is_symlink(directory)) << directory;
       ASSERT_TRUE(std::filesystem::is_directory(std::filesystem::canonical(directory)))
           << directory;

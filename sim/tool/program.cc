@@ -270,7 +270,8 @@ Command FaultCommand() {
 }
 
 Command ClockCommand() {
-  const auto part = [](std::string name, std::string summary, int (*run)(const base::Invocation&)) {
+  const auto part = [](const std::string& name, std::string summary,
+                       int (*run)(const base::Invocation&)) {
     return Command{.name = name,
                    .summary = std::move(summary),
                    .options = {NodeOption(), OutputOption()},
@@ -289,7 +290,8 @@ Command ClockCommand() {
 }
 
 Command DriverCommand() {
-  const auto part = [](std::string name, std::string summary, int (*run)(const base::Invocation&)) {
+  const auto part = [](const std::string& name, std::string summary,
+                       int (*run)(const base::Invocation&)) {
     return Command{.name = name,
                    .summary = std::move(summary),
                    .options = {NodeOption(), ForceOption("although processes hold GPUs")},

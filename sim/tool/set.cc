@@ -277,7 +277,7 @@ base::Result<void> Apply(const base::Invocation& invocation, bool unset) {
   }
   TRY(node, Node::Open(invocation));
   TRY(gpus, ChooseGpus(node->machine(), invocation, true));
-  const auto changed = node->Change([&](const Machine& machine, Slot& slot) -> base::Result<void> {
+  auto changed = node->Change([&](const Machine& machine, Slot& slot) -> base::Result<void> {
     for (const std::uint32_t gpu : gpus) {
       const Gpu before = slot.gpus[gpu];
       Target target{machine.boards[gpu], slot.gpus[gpu], IsHeld(slot, gpu, kNone, kNone)};

@@ -11,6 +11,7 @@ namespace partita::sim::tool {
 void StartProgram(const std::vector<std::string>& command) {
   std::vector<std::string> words = command;
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execvp(argv[0], argv.data());

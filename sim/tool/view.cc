@@ -66,7 +66,7 @@ base::Result<void> ShowSys() {
   TRY(parts, base::ListDirectory(sys));
   for (const std::string& part : parts) {
     const std::string live = part == "module" ? sys + "/module" : "";
-    TRY_VOID(MergeDirectory("/sys/" + part, sys + "/" + part, live));
+    TRY_VOID(MergeDirectory("/sys/" + part, base::JoinPath(sys, part), live));
   }
   return {};
 }

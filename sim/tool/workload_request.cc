@@ -15,7 +15,7 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr std::uint64_t kMiB = 1024 * 1024;
+constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint32_t kProhibited = 2, kExclusiveProcess = 3;
 
 base::Result<std::uint32_t> ReadPercent(const base::Invocation& invocation,
