@@ -58,7 +58,7 @@ bench: setup-build+bench+compat build/bench/build.ninja ## Figures, each beside 
 
 .PHONY: fuzz
 fuzz: setup-build+fuzz build/fuzz/build.ninja ## Every fuzzer for FUZZ_SECONDS (default 30)
-	@cmake --build build/fuzz -j$(JOBS) | tail -1
+	@cmake --build build/fuzz --target fuzzers -j$(JOBS) | tail -1
 	@scripts/fuzz build/fuzz $(or $(FUZZ_SECONDS),30)
 
 .PHONY: format

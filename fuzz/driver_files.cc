@@ -1,0 +1,17 @@
+// Any bytes as the driver's files under /proc: whatever they hold, reading them ends and stays
+// small.
+#include "hw/procfs/driver_files.h"
+#include "fuzz/target.h"
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  namespace procfs = partita::hw::procfs;
+  const std::string_view text = partita::fuzz::AsText(data, size);
+  if (const auto module = procfs::ParseVersion(text)) PARTITA_CHECK(!module->version.empty());
+  const procfs::GpuInformation gpu = procfs::ParseInformation(text);
+  PARTITA_CHECK(gpu.model.size() <= size);
+  if (gpu.uuid) PARTITA_CHECK(gpu.uuid->value().size() <= size);
+  // An entry needs a line of its own.
+  PARTITA_CHECK(procfs::ParseMigMinors(text).size() <= size);
+  PARTITA_CHECK(procfs::ParseDevices(text).size() <= size);
+  return 0;
+}
