@@ -265,9 +265,11 @@ class Reader::Impl {
     const int code = error.native() ? error.native()->value : NVML_ERROR_UNKNOWN;
     draft.session_lost = MeansSessionLost(code);
     if (code == NVML_ERROR_NOT_FOUND) {
-      draft.gpu.faults.push_back({model::FaultKind::kMissing,
-                                  "on the PCI bus with the driver bound, but unknown to it: see "
-                                  "the kernel log; the node may need a reboot"});
+      draft.gpu.faults.push_back(
+          {model::FaultKind::kMissing,
+           "on the PCI bus with the driver bound, but its library does not list "
+           "it: check that this process may open its device node, and see "
+           "the kernel log"});
     } else if (!draft.session_lost) {
       draft.gpu.faults.push_back(FaultOf(error));
     }
