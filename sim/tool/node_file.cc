@@ -117,6 +117,7 @@ void SetDefaults(Machine& machine) {
 void ReadSwitches(const Node& root, Problems& problems, LoadedNode& out) {
   const Node* switches = root.Find("switches");
   if (switches == nullptr || !config::ExpectList(*switches, problems, "the NVSwitches")) return;
+  if (switches->items.empty()) return;
   Machine& machine = *out.machine;
   if (const Node* id = config::Require(root, "switch_device_id", problems)) {
     out.switch_device_id = static_cast<std::uint32_t>(

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "sim/tool/pci_address.h"
 #include "sim/tool/product.h"
 
@@ -32,6 +33,18 @@ TEST(NodeFile, TheSmallestOneLoads) {
   EXPECT_EQ(node->machine->boards[0].numa_node, -1);
   EXPECT_EQ(node->machine->major_caps, 241U);
   EXPECT_EQ(node->machine->nvml_major, 13U);
+}
+
+TEST(NodeFile, TheDocumentedOneLoads) {
+  const auto readme = base::ReadFile("data/README.md");
+  ASSERT_TRUE(readme.ok()) << readme.error().ToString();
+  const std::size_t begin = readme->find("```yaml\n") + 8;
+  const auto node = Load(readme->substr(begin, readme->find("```\n", begin) - begin));
+  ASSERT_TRUE(node.ok()) << node.error().message();
+  EXPECT_EQ(node->name, "lab1");
+  EXPECT_EQ(node->machine->gpu_count, 3U);
+  EXPECT_EQ(node->machine->boards[2].minor, 5U);
+  EXPECT_EQ(node->machine->boards[0].link_count, 4U);
 }
 
 TEST(NodeFile, ThirtyTwoGpusFitAndOneMoreDoesNot) {

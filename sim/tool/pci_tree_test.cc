@@ -109,14 +109,14 @@ TEST(PciTree, BridgesStandAboveTheirGpus) {
   const Tree tree(node);
   const auto real = std::filesystem::canonical(tree.Device(node.machine->boards[1].pci)).string();
   EXPECT_TRUE(
-      real.ends_with("/sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:08.0/"
+      real.ends_with("/sys/devices/pci0000:04/0000:04:01.0/0000:05:00.0/0000:06:08.0/"
                      "0000:0f:00.0"))
       << real;
-  const std::string bridge = tree.Device({0, 0x00, 0x01});
+  const std::string bridge = tree.Device({0, 0x04, 0x01});
   EXPECT_EQ(tree.Read(bridge + "/class"), "0x060400\n");
   const std::string config = tree.Read(bridge + "/config");
   EXPECT_EQ(Byte(config, 0x0E), 1U);
-  EXPECT_EQ(Byte(config, 0x19), 0x01U);  // secondary
+  EXPECT_EQ(Byte(config, 0x19), 0x05U);  // secondary
   EXPECT_EQ(Byte(config, 0x1A), 0x0FU);  // subordinate: the farther of the two GPUs
   EXPECT_EQ(tree.Read(tree.Device(node.machine->switches[0]) + "/class"), "0x068000\n");
   EXPECT_EQ(tree.Read(tree.Device(node.machine->switches[0]) + "/device"), "0x1af1\n");

@@ -132,8 +132,9 @@ base::Result<void> Up(const base::Invocation& invocation) {
   TRY_VOID(MakePciTree(root, node), "node {}", name);
   TRY_VOID(MakeState(root, node, file), "node {}", name);
   TRY_VOID(scaffold.Publish());
-  fmt::print("node {} is up: {} GPUs, driver {}, in {}\n", name, node.machine->gpu_count,
-             node.machine->driver_version, base::JoinPath(directory, name));
+  fmt::print("node {} is up: {} GPU{}, driver {}, in {}\n", name, node.machine->gpu_count,
+             node.machine->gpu_count == 1 ? "" : "s", node.machine->driver_version,
+             base::JoinPath(directory, name));
   return {};
 }
 

@@ -18,6 +18,12 @@ done
 run 1 "$root/usr/bin/nvidia-cuda-mps-server"
 complains "placeholder on a simulated GPU node"
 
+# Never beside a real driver.
+mkdir -p "$work/driver/nvidia"
+touch "$work/driver/nvidia/version"
+run 1 unshare -m sh -c 'mount --bind "$0" /proc/driver && exec partita-sim up h200-vm' "$work/driver"
+complains "a real NVIDIA driver is loaded here (/proc/driver/nvidia/version exists)"
+
 # A process in the view and a workload both stand in the way.
 mkfifo "$work/in"
 partita-sim run -- sh -c 'echo in >"$0"; exec sleep 1000' "$work/in" &

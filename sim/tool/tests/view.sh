@@ -10,7 +10,7 @@ grep -q '^241 nvidia-caps$' /proc/devices
 grep -q '580.159.04' /proc/driver/nvidia/version
 [ "$(cat /sys/module/nvidia/version)" = 580.159.04 ]
 [ "$(readlink -f /sys/bus/pci/devices/0000:0f:00.0)" = \
-  /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:08.0/0000:0f:00.0 ]
+  /sys/devices/pci0000:04/0000:04:01.0/0000:05:00.0/0000:06:08.0/0000:0f:00.0 ]
 [ "$(basename "$(readlink -f /sys/bus/pci/devices/0000:0f:00.0/driver)")" = nvidia ]
 [ "$(cat /sys/bus/pci/devices/0000:90:00.0/numa_node)" = 1 ]
 [ "$(cat /sys/bus/pci/devices/0000:c1:00.0/class)" = 0x068000 ]
@@ -22,9 +22,11 @@ grep -q '580.159.04' /proc/driver/nvidia/version
 echo x >/dev/null
 [ -e /dev/shm ] && [ -e /dev/fd/0 ] && [ -r /proc/self/status ]
 for device in $HOST_DEVICES; do [ -e /sys/bus/pci/devices/$device/vendor ]; done
+for block in $HOST_BLOCKS; do [ -e /sys/block/$block/size ]; done
 LOOK
 host_devices=$(ls /sys/bus/pci/devices 2>/dev/null | tr '\n' ' ' || true)
-run 0 env HOST_DEVICES="$host_devices" partita-sim run -- sh "$work/look"
+host_blocks=$(ls /sys/block | tr '\n' ' ')
+run 0 env HOST_DEVICES="$host_devices" HOST_BLOCKS="$host_blocks" partita-sim run -- sh "$work/look"
 [ ! -e /dev/nvidia0 ] && [ ! -e /proc/driver/nvidia ] || fail "the host sees simulated files"
 
 # A view that is open sees what others change.
@@ -46,6 +48,15 @@ run 0 partita-sim set --gpu 0 pci-driver=vfio
 echo >"$work/go"
 [ "$(cat "$work/seen")" = vfio-pci ] || fail "the open view has the old driver link"
 wait
+
+# Views nest, and a node does not bring up nodes.
+run 0 partita-sim run -- partita-sim run -- nvidia-smi -L
+run 0 partita-sim run -- partita-sim show
+shows "node dgx"
+run 1 partita-sim run -- partita-sim up mixed
+complains "this is a simulated node already"
+run 1 partita-sim run -- partita-sim down
+complains "take it down from outside"
 
 # Also from another PID namespace, and with the /proc that has a file modules.
 run 0 unshare -pf --mount-proc partita-sim run -- nvidia-smi -L
