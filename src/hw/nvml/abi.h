@@ -338,6 +338,7 @@ nvmlReturn_t nvmlDeviceGetNvLinkRemotePciInfo_v2(nvmlDevice_t device,
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device,
                                   unsigned int* current,
                                   unsigned int* pending);
+nvmlReturn_t nvmlDeviceSetMigMode(nvmlDevice_t device, unsigned int mode, nvmlReturn_t* activation);
 nvmlReturn_t nvmlDeviceGetGpuInstanceProfileInfo(nvmlDevice_t device,
                                                  unsigned int profile,
                                                  nvmlGpuInstanceProfileInfo_t* info);
@@ -355,6 +356,14 @@ nvmlReturn_t nvmlDeviceGetGpuInstances(nvmlDevice_t device,
                                        unsigned int profile_id,
                                        nvmlGpuInstance_t* instances,
                                        unsigned int* count);
+nvmlReturn_t nvmlDeviceCreateGpuInstanceWithPlacement(nvmlDevice_t device,
+                                                      unsigned int profile_id,
+                                                      const nvmlGpuInstancePlacement_t* placement,
+                                                      nvmlGpuInstance_t* instance);
+nvmlReturn_t nvmlGpuInstanceDestroy(nvmlGpuInstance_t instance);
+nvmlReturn_t nvmlDeviceGetGpuInstanceById(nvmlDevice_t device,
+                                          unsigned int id,
+                                          nvmlGpuInstance_t* instance);
 nvmlReturn_t nvmlGpuInstanceGetInfo(nvmlGpuInstance_t instance, nvmlGpuInstanceInfo_t* info);
 nvmlReturn_t nvmlGpuInstanceGetComputeInstanceProfileInfo(nvmlGpuInstance_t instance,
                                                           unsigned int profile,
@@ -364,6 +373,13 @@ nvmlReturn_t nvmlGpuInstanceGetComputeInstances(nvmlGpuInstance_t instance,
                                                 unsigned int profile_id,
                                                 nvmlComputeInstance_t* instances,
                                                 unsigned int* count);
+nvmlReturn_t nvmlGpuInstanceCreateComputeInstance(nvmlGpuInstance_t instance,
+                                                  unsigned int profile_id,
+                                                  nvmlComputeInstance_t* compute_instance);
+nvmlReturn_t nvmlComputeInstanceDestroy(nvmlComputeInstance_t compute_instance);
+nvmlReturn_t nvmlGpuInstanceGetComputeInstanceById(nvmlGpuInstance_t instance,
+                                                   unsigned int id,
+                                                   nvmlComputeInstance_t* compute_instance);
 nvmlReturn_t nvmlComputeInstanceGetInfo_v2(nvmlComputeInstance_t instance,
                                            nvmlComputeInstanceInfo_t* info);
 

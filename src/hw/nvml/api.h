@@ -98,14 +98,21 @@ struct Api {
   PARTITA_NVML_FUNCTION(nvlink_remote_pci, DeviceGetNvLinkRemotePciInfo_v2);
 
   PARTITA_NVML_FUNCTION(mig_mode, DeviceGetMigMode);
+  PARTITA_NVML_FUNCTION(set_mig_mode, DeviceSetMigMode);
   PARTITA_NVML_FUNCTION(gi_profile, DeviceGetGpuInstanceProfileInfo);
   PARTITA_NVML_FUNCTION(gi_profile_v, DeviceGetGpuInstanceProfileInfoV);
   PARTITA_NVML_FUNCTION(gi_placements, DeviceGetGpuInstancePossiblePlacements_v2);
   PARTITA_NVML_FUNCTION(gi_remaining, DeviceGetGpuInstanceRemainingCapacity);
   PARTITA_NVML_FUNCTION(gpu_instances, DeviceGetGpuInstances);
+  PARTITA_NVML_FUNCTION(gi_by_id, DeviceGetGpuInstanceById);
+  PARTITA_NVML_FUNCTION(create_gi, DeviceCreateGpuInstanceWithPlacement);
+  PARTITA_NVML_FUNCTION(destroy_gi, GpuInstanceDestroy);
   PARTITA_NVML_FUNCTION(gi_info, GpuInstanceGetInfo);
   PARTITA_NVML_FUNCTION(ci_profile, GpuInstanceGetComputeInstanceProfileInfo);
   PARTITA_NVML_FUNCTION(compute_instances, GpuInstanceGetComputeInstances);
+  PARTITA_NVML_FUNCTION(ci_by_id, GpuInstanceGetComputeInstanceById);
+  PARTITA_NVML_FUNCTION(create_ci, GpuInstanceCreateComputeInstance);
+  PARTITA_NVML_FUNCTION(destroy_ci, ComputeInstanceDestroy);
   PARTITA_NVML_FUNCTION(ci_info, ComputeInstanceGetInfo_v2);
 };
 

@@ -1,0 +1,115 @@
+#include "hw/gpu_reset.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/files.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+
+extern char** environ;
+
+namespace partita::hw {
+namespace {
+
+std::vector<std::string> Candidates(const std::string& driver_root) {
+  std::vector<std::string> paths;
+  if (driver_root == "/") {
+    if (const char* path = getenv("PATH")) {
+      for (const std::string_view directory : base::Split(path, ':')) {
+        if (directory.starts_with('/')) paths.push_back(base::JoinPath(directory, "nvidia-smi"));
+      }
+    }
+  }
+  for (const char* usual :
+       {"/usr/bin/nvidia-smi", "/usr/sbin/nvidia-smi", "/bin/nvidia-smi", "/opt/bin/nvidia-smi"}) {
+    const std::string path = base::JoinPath(driver_root, usual);
+    if (std::find(paths.begin(), paths.end(), path) == paths.end()) paths.push_back(path);
+  }
+  return paths;
+}
+
+std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
+
+// Where the tool finds the driver's library: beside the one that we use, or below the driver root,
+// which is not where the loader looks.
+std::vector<std::string> LibraryDirectories(const ResetOptions& options) {
+  if (options.library.find('/') != std::string::npos) return {DirectoryOf(options.library)};
+  if (options.driver_root == "/") return {};
+  std::vector<std::string> directories;
+  for (const char* usual : {"/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
+                            "/usr/lib", "/lib64"}) {
+    directories.push_back(base::JoinPath(options.driver_root, usual));
+  }
+  return directories;
+}
+
+std::vector<std::string> ToolEnvironment(const ResetOptions& options) {
+  const std::vector<std::string> directories = LibraryDirectories(options);
+  constexpr std::string_view kName = "LD_LIBRARY_PATH=";
+  std::string search = fmt::format("{}", fmt::join(directories, ":"));
+  std::vector<std::string> environment;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (directories.empty() || !text.starts_with(kName)) {
+      environment.emplace_back(text);
+    } else if (text.size() > kName.size()) {
+      search += fmt::format(":{}", text.substr(kName.size()));
+    }
+  }
+  if (!directories.empty()) environment.push_back(fmt::format("{}{}", kName, search));
+  return environment;
+}
+
+}  // namespace
+
+base::Result<std::string> FindNvidiaSmi(const std::string& driver_root) {
+  const std::vector<std::string> paths = Candidates(driver_root);
+  for (const std::string& path : paths) {
+    if (access(path.c_str(), X_OK) == 0) return path;
+  }
+  return base::MakeError(base::ErrorCode::kNotFound,
+                         "a GPU reset needs nvidia-smi, and none of these is there: {}",
+                         fmt::join(paths, ", "))
+      .WithHint("install the driver's tools, or reboot the node instead");
+}
+
+base::Result<void> CheckReleased() {
+  const std::string directory = "/proc/self/fd";
+  TRY(names, base::ListDirectory(directory));
+  for (const std::string& name : names) {
+    // One that is closed in between, as that of the listing itself, is nobody's.
+    const base::Result<std::string> target = base::ReadLink(base::JoinPath(directory, name));
+    if (target.ok() && target->starts_with("/dev/nvidia")) {
+      return base::MakeError(base::ErrorCode::kBusy, "this process still has {} open", *target)
+          .WithHint("a driver call has not come back: see the kernel log, then reboot the node");
+    }
+  }
+  return {};
+}
+
+base::Result<void> ResetGpus(const std::vector<model::PciAddress>& gpus,
+                             const ResetOptions& options) {
+  TRY(tool, FindNvidiaSmi(options.driver_root));
+  std::vector<std::string> addresses;
+  for (const model::PciAddress& gpu : gpus) addresses.push_back(gpu.NvmlBusId());
+  base::Subprocess command;
+  command.arguments = {tool, "-r", "-i", fmt::format("{}", fmt::join(addresses, ","))};
+  command.environment = ToolEnvironment(options);
+  command.limit = options.limit;
+  TRY(result, base::Run(command));
+  if (result.Succeeded()) return {};
+  std::string said(base::Trim(result.output));
+  if (said.empty()) said = "it said nothing";
+  return base::MakeError(
+             result.timed_out ? base::ErrorCode::kTimeout : base::ErrorCode::kUnavailable,
+             "{} {}: {}", fmt::join(command.arguments, " "), result.Describe(), said)
+      .WithHint("stop what uses the GPU, then try again; where a reset is not possible, reboot");
+}
+
+}  // namespace partita::hw

@@ -1,0 +1,84 @@
+#include "hw/gpu_reset.h"
+
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace partita::hw {
+namespace {
+
+using std::chrono::milliseconds;
+
+// A driver root whose nvidia-smi is a script.
+class ResetTest : public ::testing::Test {
+ protected:
+  ResetTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "partita-reset-XXXXXX";
+    root_ = mkdtemp(pattern.data());
+  }
+  ~ResetTest() override { (void)base::RemoveTree(root_); }
+
+  [[nodiscard]] std::string Tool() const { return root_ + "/usr/bin/nvidia-smi"; }
+  void Install(const std::string& script) {
+    ASSERT_TRUE(base::MakeDirectories(root_ + "/usr/bin", 0755).ok());
+    ASSERT_TRUE(base::WriteFile(Tool(), "#!/bin/sh\n" + script, 0755).ok());
+    ASSERT_EQ(chmod(Tool().c_str(), 0755), 0);
+  }
+  [[nodiscard]] base::Result<void> Reset(milliseconds limit = milliseconds(60'000)) const {
+    return ResetGpus({{0, 7, 0, 0}, {0, 0xB7, 0, 0}},
+                     {.driver_root = root_, .library = "", .limit = limit});
+  }
+
+  std::string root_;
+};
+
+TEST_F(ResetTest, NamesTheGpusByAddressAndNoOthers) {
+  Install("echo \"$@\" > " + root_ + "/said; echo $LD_LIBRARY_PATH >> " + root_ + "/said\n");
+  const base::Result<void> result = Reset();
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  const base::Result<std::string> said = base::ReadFile(root_ + "/said");
+  ASSERT_TRUE(said.ok());
+  EXPECT_TRUE(
+      said->starts_with("-r -i 00000000:07:00.0,00000000:B7:00.0\n" + root_ + "/usr/lib64:"))
+      << *said;
+}
+
+TEST_F(ResetTest, PassesOnWhatTheToolSaid) {
+  Install("echo 'GPU 00000000:07:00.0 is in use by another client.'; exit 255\n");
+  const base::Result<void> result = Reset();
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().ToString(),
+            Tool() +
+                " -r -i 00000000:07:00.0,00000000:B7:00.0 ended with status 255: "
+                "GPU 00000000:07:00.0 is in use by another client.");
+  EXPECT_EQ(result.error().hint(),
+            "stop what uses the GPU, then try again; where a reset is not possible, reboot");
+}
+
+TEST_F(ResetTest, GivesUpOnAToolThatHangs) {
+  Install("sleep 1000\n");
+  const base::Result<void> result = Reset(milliseconds(100));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code(), base::ErrorCode::kTimeout);
+  EXPECT_EQ(result.error().message(),
+            Tool() +
+                " -r -i 00000000:07:00.0,00000000:B7:00.0 took longer than 0.1 s and was "
+                "killed: it said nothing");
+}
+
+TEST_F(ResetTest, NamesEveryPlaceItLookedFor) {
+  const base::Result<void> result = Reset();
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code(), base::ErrorCode::kNotFound);
+  EXPECT_EQ(result.error().ToString(),
+            "a GPU reset needs nvidia-smi, and none of these is there: " + root_ +
+                "/usr/bin/nvidia-smi, " + root_ + "/usr/sbin/nvidia-smi, " + root_ +
+                "/bin/nvidia-smi, " + root_ + "/opt/bin/nvidia-smi");
+}
+
+}  // namespace
+}  // namespace partita::hw

@@ -1,0 +1,67 @@
+// Changes to MIG, each one driver call with its deadline. Nothing here decides what to change.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hw/inventory_reader.h"
+#include "model/ids.h"
+#include "model/inventory.h"
+
+namespace partita::hw {
+
+// Whether a mode that was accepted is in force.
+enum class Activation : std::uint8_t {
+  kActive,
+  kInUse,          // somebody holds the GPU
+  kResetRequired,  // after a reset, or where the platform forbids one, a reboot
+};
+
+struct ControlLimits {
+  std::chrono::milliseconds instance{10'000};  // create or destroy an instance
+  std::chrono::milliseconds mode{60'000};
+  std::chrono::milliseconds reset{120'000};
+};
+
+// Used by one thread. GPUs are named by PCI address, which survives resets and re-enumeration. Like
+// the reader it keeps the driver's library open until Release. Errors carry NVML's code; who holds
+// a GPU is for the caller to add.
+class MigControl {
+ public:
+  explicit MigControl(ReaderOptions options, ControlLimits limits = {});
+  MigControl(const MigControl&) = delete;
+  MigControl& operator=(const MigControl&) = delete;
+  ~MigControl();
+
+  [[nodiscard]] base::Result<Activation> SetMode(const model::PciAddress& gpu, bool enable);
+
+  // At exactly this place; anything else that the driver made is an error.
+  [[nodiscard]] base::Result<model::GpuInstanceId> CreateInstance(
+      const model::PciAddress& gpu, model::ProfileId profile, const model::Placement& placement);
+  // Of the profiles with so many slices the one with the most multiprocessors.
+  [[nodiscard]] base::Result<model::ComputeInstanceId> CreateCompute(const model::PciAddress& gpu,
+                                                                     model::GpuInstanceId instance,
+                                                                     std::uint32_t slices);
+  [[nodiscard]] base::Result<void> DestroyCompute(const model::PciAddress& gpu,
+                                                  model::GpuInstanceId instance,
+                                                  model::ComputeInstanceId compute);
+  [[nodiscard]] base::Result<void> DestroyInstance(const model::PciAddress& gpu,
+                                                   model::GpuInstanceId instance);
+
+  // Resets these GPUs and no others, with the driver's own nvidia-smi: NVML has no call for it.
+  // Releases the session first; every other session of this process must be released by the caller.
+  [[nodiscard]] base::Result<void> Reset(const std::vector<model::PciAddress>& gpus);
+
+  // Closes the driver's library; the next call opens it again.
+  void Release();
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace partita::hw
