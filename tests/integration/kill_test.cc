@@ -7,10 +7,13 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include <gtest/gtest.h>
 
+#include "service/mig/node_plan.h"
 #include "tests/integration/node_under_change.h"
 
 namespace partita::integration {
@@ -20,11 +23,11 @@ constexpr std::uint64_t kPassing = 9001;
 constexpr std::uint64_t kHanging = 9002;
 
 // The first `pass` calls of any program go through, the next one hangs before it does anything.
-void HangAfter(SimulatedMachine& machine, std::uint32_t pass) {
-  machine.Change([pass](const sim::Machine&, sim::Slot& slot) {
+void HangAfter(SimulatedMachine& machine, std::uint32_t pass, std::uint32_t gpu) {
+  machine.Change([pass, gpu](const sim::Machine&, sim::Slot& slot) {
     sim::CallFault fault{};
     fault.live = 1;
-    fault.gpu = sim::kNone;
+    fault.gpu = gpu;
     std::strcpy(fault.function, "*");
     fault.kind = sim::CallFaultKind::kSlow;  // by nothing
     fault.remaining = pass;
@@ -44,8 +47,11 @@ bool Hangs(SimulatedMachine& machine) {
 }
 
 // Runs the apply in a process of its own that is killed in its n-th call. False: it ended before.
-bool KillAtCall(NodeUnderChange& node, const std::string& entries, std::uint32_t n) {
-  HangAfter(node.machine(), n);
+bool KillAtCall(NodeUnderChange& node,
+                const std::string& entries,
+                std::uint32_t n,
+                std::uint32_t gpu) {
+  HangAfter(node.machine(), n, gpu);
   const pid_t child = fork();
   if (child == 0) {
     const auto result = node.Apply(entries);
@@ -75,11 +81,11 @@ bool KillAtCall(NodeUnderChange& node, const std::string& entries, std::uint32_t
 struct Case {
   const char* name;
   const char* node;
-  std::uint32_t gpu;
-  const char* first;  // the layout before; empty: MIG off
-  const char* used;   // its instance in use, by start; empty: none
+  const char* first;                  // the layout before; empty: MIG off
+  std::optional<std::uint32_t> used;  // the start of its instance in use
   const char* wanted;
-  const char* layout;  // what must be there in the end
+  const char* layout;              // what must be there in the end
+  std::uint32_t gpu = sim::kNone;  // only calls on this GPU are counted
 };
 
 class KillTest : public ::testing::TestWithParam<Case> {};
@@ -87,30 +93,30 @@ class KillTest : public ::testing::TestWithParam<Case> {};
 TEST_P(KillTest, AtEveryCallIsHealedByTheNextApply) {
   const Case& test = GetParam();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
+  NodeUnderChange node(test.node);
+  if (*test.first != '\0') {
+    const auto first = node.Apply(test.first);
+    ASSERT_TRUE(first.ok() && first->applied);
+  }
+  const std::optional<std::uint32_t> used =
+      test.used ? std::optional(node.InstanceAt(0, *test.used)) : std::nullopt;
+  if (used) node.Use(0, used);
+  const auto before = std::make_unique<sim::Slot>();
+  node.machine().store().Snapshot(before.get());
+
   std::uint32_t n = 0;
   for (bool killed = true; killed; ++n) {
     SCOPED_TRACE(n);
-    NodeUnderChange node(test.node);
-    std::uint32_t used = 0;
-    if (*test.first != '\0') {
-      const auto first = node.Apply(test.first);
-      ASSERT_TRUE(first.ok() && first->applied);
-    }
-    if (*test.used != '\0') {
-      used = node.InstanceAt(test.gpu, static_cast<std::uint32_t>(std::stoul(test.used)));
-      node.Use(test.gpu, used);
-    }
-    killed = KillAtCall(node, test.wanted, n);
-    if (*test.used != '\0') {
-      ASSERT_EQ(node.InstanceAt(test.gpu, static_cast<std::uint32_t>(std::stoul(test.used))), used);
+    node.machine().Change([&](const sim::Machine&, sim::Slot& slot) { slot = *before; });
+    killed = KillAtCall(node, test.wanted, n, test.gpu);
+    if (used) {
+      ASSERT_EQ(node.InstanceAt(0, *test.used), *used);
     }
     const auto next = node.Apply(test.wanted);
     ASSERT_TRUE(next.ok()) << next.error().ToString();
     ASSERT_TRUE(next->applied) << (next->errors.empty() ? "" : next->errors.front());
-    ASSERT_EQ(node.Layout(test.gpu), test.layout);
-    if (*test.used != '\0') {
-      ASSERT_EQ(node.Read().gpus[test.gpu].processes.size(), 1U);
-    }
+    ASSERT_EQ(service::mig::Describe(next->after.gpus[0]), test.layout);
+    ASSERT_EQ(next->after.gpus[0].processes.size(), used ? 1U : 0U);
   }
   EXPECT_GT(n, 50U) << "calls of one apply";
 }
@@ -119,13 +125,31 @@ INSTANTIATE_TEST_SUITE_P(
     Applies,
     KillTest,
     ::testing::Values(
-        Case{"HopperFromOff", "h200-vm", 0, "", "",
+        Case{"HopperFromOff",
+             "h200-vm",
+             "",
+             {},
              "  - {devices: all, mig-enabled: true, mig-devices: {3g: 1, 1g: 2}}\n",
              "MIG on: 1g.18gb@0, 1g.18gb@1, 3g.71gb@4"},
-        Case{"HopperWithABusySlice", "h200-vm", 0,
-             "  - {devices: all, mig-enabled: true, mig-devices: {3g: 2}}\n", "4",
+        Case{"HopperWithABusySlice", "h200-vm",
+             "  - {devices: all, mig-enabled: true, mig-devices: {3g: 2}}\n", 4,
              "  - {devices: all, mig-enabled: true, mig-devices: {3g: 1, 1g: 2, 2g: 1}}\n",
-             "MIG on: 2g.35gb@0, 1g.18gb@2, 1g.18gb@3, 3g.71gb@4"}),
+             "MIG on: 2g.35gb@0, 1g.18gb@2, 1g.18gb@3, 3g.71gb@4"},
+        // Through a reset: the tool's calls are among those that are counted.
+        Case{"AmpereFromOff",
+             "dgx-a100-40",
+             "",
+             {},
+             "  - {devices: [0], mig-enabled: true, mig-devices: {4g: 1, 3g: 1}}\n",
+             "MIG on: 4g.20gb@0, 3g.20gb@4",
+             0},
+        Case{"AmpereToOff",
+             "dgx-a100-40",
+             "  - {devices: [0], mig-enabled: true, mig-devices: {4g: 1, 3g: 1}}\n",
+             {},
+             "  - {devices: [0], mig-enabled: false}\n",
+             "MIG off",
+             0}),
     [](const ::testing::TestParamInfo<Case>& test) { return test.param.name; });
 
 }  // namespace

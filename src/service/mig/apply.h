@@ -1,0 +1,54 @@
+// Makes a node what it shall be, or says exactly what it is.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hw/inventory_reader.h"
+#include "hw/mig_control.h"
+#include "model/inventory.h"
+#include "service/mig/node_goal.h"
+
+namespace partita::service::mig {
+
+struct ApplyOptions {
+  bool skip_reset = false;  // modes that need a reset stay pending
+  bool mode_only = false;   // instances are left as they are, except on GPUs whose mode changes
+};
+
+// Told before (`done` false) and after each step that succeeded.
+struct Progress {
+  std::function<void(const std::string& gpu, const std::string& step, bool done)> step;
+};
+
+struct ApplyReport {
+  bool applied = false;         // everything is as wanted, seen by reading it again
+  bool reset_required = false;  // some mode waits for a reset, or where none is possible, a reboot
+  std::vector<std::string> errors;  // what failed, what became of it and what is there now
+  model::Inventory after;
+};
+
+// Called for each look at the node, since ids and positions are of one look.
+using NodeGoalFn = std::function<base::Result<NodeGoal>(const model::Inventory&)>;
+
+// Reads, plans, carries out, and verifies by reading again. An error means that nothing was
+// changed: kUnavailable without a driver, kConflict when no layout does it, kBusy when something in
+// use stands in the way, with who.
+//
+// GPUs are independent: where a create fails, that GPU is planned once more without the place that
+// failed, then put back as it was; the others are finished. `stop` ends it after the current driver
+// call, and puts back every GPU that was changed. Nothing is kept between calls: whatever a killed
+// one left behind is where the next one starts from.
+//
+// The caller holds the changing lock (lock.h).
+[[nodiscard]] base::Result<ApplyReport> Apply(hw::InventoryReader& reader,
+                                              hw::MigControl& control,
+                                              const NodeGoalFn& goal,
+                                              const ApplyOptions& options,
+                                              const Progress& progress,
+                                              std::atomic<bool>* stop);
+
+}  // namespace partita::service::mig

@@ -1,0 +1,162 @@
+#include "service/mig/carry_out.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace partita::service::mig {
+namespace {
+
+using model::PlanStep;
+using model::StepKind;
+
+bool Stopped(const std::atomic<bool>* stop) { return stop != nullptr && stop->load(); }
+
+bool ComesBeforeTheReset(const PlanStep& step) {
+  return step.kind == StepKind::kDestroyCompute || step.kind == StepKind::kDestroyInstance ||
+         step.kind == StepKind::kSetMode;
+}
+
+bool Creates(const PlanStep& step) {
+  return step.kind == StepKind::kCreateInstance || step.kind == StepKind::kCreateCompute;
+}
+
+const PlanStep* FindReset(const GpuWork& work) {
+  const auto step = std::find_if(work.steps.begin(), work.steps.end(), [](const PlanStep& each) {
+    return each.kind == StepKind::kReset;
+  });
+  return step == work.steps.end() ? nullptr : &*step;
+}
+
+bool NeedsReset(const GpuWork& work) {
+  return FindReset(work) != nullptr && !work.mode_active && !work.failure;
+}
+
+}  // namespace
+
+bool CarryOut::Run(std::vector<GpuWork>& works, const std::atomic<bool>* stop) {
+  if (!RunSteps(works, stop, ComesBeforeTheReset)) return false;
+  if (std::any_of(works.begin(), works.end(), NeedsReset)) {
+    if (Stopped(stop)) return false;
+    ResetAll(works);
+  }
+  return RunSteps(works, stop, Creates);
+}
+
+template <typename Wanted>
+bool CarryOut::RunSteps(std::vector<GpuWork>& works, const std::atomic<bool>* stop, Wanted wanted) {
+  for (GpuWork& work : works) {
+    for (const PlanStep& step : work.steps) {
+      if (!wanted(step)) continue;
+      if (work.failure || work.mode_pending) break;
+      if (Stopped(stop)) return false;
+      RunStep(work, step);
+    }
+  }
+  return true;
+}
+
+void CarryOut::RunStep(GpuWork& work, const PlanStep& step) {
+  const std::string text = ToString(work.geometry, step);
+  Tell(work, text, false);
+  work.touched = true;
+  base::Result<void> result = Call(work, step);
+  if (result.ok()) {
+    Tell(work, text, true);
+    return;
+  }
+  work.failure = StepFailure{text, std::move(result).error(), std::nullopt};
+  if (Creates(step)) work.failure->place = step.place;
+}
+
+base::Result<void> CarryOut::Call(GpuWork& work, const PlanStep& step) {
+  switch (step.kind) {
+    case StepKind::kDestroyCompute:
+      return control_.DestroyCompute(work.pci, *step.instance, *step.compute);
+    case StepKind::kDestroyInstance: return control_.DestroyInstance(work.pci, *step.instance);
+    case StepKind::kSetMode: return SetMode(work, step);
+    case StepKind::kReset: break;
+    case StepKind::kCreateInstance: {
+      const model::Placement* place = FindPlacement(work.geometry, step.place);
+      PARTITA_CHECK(place != nullptr);
+      TRY(id,
+          control_.CreateInstance(work.pci, work.geometry.profiles[step.place.profile].id, *place));
+      work.made[step.place] = id;
+      return {};
+    }
+    case StepKind::kCreateCompute: return CreateCompute(work, step);
+  }
+  return {};
+}
+
+base::Result<void> CarryOut::SetMode(GpuWork& work, const PlanStep& step) {
+  TRY(activation, control_.SetMode(work.pci, step.enable));
+  const bool reset_follows = FindReset(work) != nullptr;
+  switch (activation) {
+    case hw::Activation::kActive: work.mode_active = true; break;
+    case hw::Activation::kInUse:
+      // Where a reset follows it says who is in the way, or gets through.
+      if (!reset_follows) {
+        return base::MakeError(base::ErrorCode::kBusy, "something holds the GPU")
+            .WithHint("stop what uses it (fuser -v /dev/nvidia*), then try again");
+      }
+      break;
+    case hw::Activation::kResetRequired: work.mode_pending = !reset_follows; break;
+  }
+  return {};
+}
+
+base::Result<void> CarryOut::CreateCompute(GpuWork& work, const PlanStep& step) {
+  const auto made = work.made.find(step.place);
+  PARTITA_CHECK(step.instance || made != work.made.end());
+  TRY(id, control_.CreateCompute(work.pci, step.instance ? *step.instance : made->second,
+                                 step.compute_slices));
+  (void)id;
+  return {};
+}
+
+void CarryOut::ResetAll(std::vector<GpuWork>& works) {
+  std::vector<GpuWork*> all;
+  for (GpuWork& work : works) {
+    if (!NeedsReset(work)) continue;
+    work.mode_pending = true;
+    all.push_back(&work);
+  }
+  if (options_.skip_reset) return;
+  ResetTogether(all);
+  // The tool resets all or none. Alone, those that can be reset are.
+  const bool failed = std::any_of(all.begin(), all.end(),
+                                  [](const GpuWork* work) { return work->failure.has_value(); });
+  if (!failed || all.size() == 1) return;
+  for (GpuWork* work : all) {
+    work->failure.reset();
+    ResetTogether({work});
+  }
+}
+
+void CarryOut::ResetTogether(const std::vector<GpuWork*>& works) {
+  std::vector<model::PciAddress> addresses;
+  std::string text;
+  for (GpuWork* work : works) {
+    text = ToString(work->geometry, *FindReset(*work));
+    Tell(*work, text, false);
+    work->touched = true;
+    addresses.push_back(work->pci);
+  }
+  // While the library is open anywhere in this process, the GPUs are in use.
+  reader_.Release();
+  const base::Result<void> result = control_.Reset(addresses);
+  for (GpuWork* work : works) {
+    if (result.ok()) {
+      work->mode_pending = false;
+      Tell(*work, text, true);
+    } else {
+      work->failure = StepFailure{text, result.error(), std::nullopt};
+    }
+  }
+}
+
+void CarryOut::Tell(const GpuWork& work, const std::string& step, bool done) const {
+  if (progress_.step) progress_.step(work.name, step, done);
+}
+
+}  // namespace partita::service::mig

@@ -1,0 +1,69 @@
+// The driver calls of a plan, GPU by GPU and step by step.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hw/inventory_reader.h"
+#include "hw/mig_control.h"
+#include "model/mig_plan.h"
+#include "service/mig/apply.h"
+
+namespace partita::service::mig {
+
+struct StepFailure {
+  std::string step;
+  base::Error error;
+  std::optional<model::PlacedInstance> place;  // of what could not be created
+};
+
+// What is to be done on one GPU, and how far it came.
+struct GpuWork {
+  model::PciAddress pci;
+  std::string name;  // "GPU 3"
+  model::MigGeometry geometry;
+  std::vector<model::PlanStep> steps;
+
+  bool touched = false;       // some driver call was made
+  bool mode_active = false;   // the mode took effect at once: no reset is needed
+  bool mode_pending = false;  // it waits for a reset or a reboot; nothing more can be done
+  std::optional<StepFailure> failure;
+  std::map<model::PlacedInstance, model::GpuInstanceId> made;
+};
+
+class CarryOut {
+ public:
+  CarryOut(hw::InventoryReader& reader,
+           hw::MigControl& control,
+           const ApplyOptions& options,
+           const Progress& progress)
+      : reader_(reader), control_(control), options_(options), progress_(progress) {}
+
+  // On all GPUs: what goes, goes; then modes; one reset for all that need one; then what comes. A
+  // GPU on which a step fails is left alone from there on. True unless `stop` ended it early.
+  [[nodiscard]] bool Run(std::vector<GpuWork>& works, const std::atomic<bool>* stop);
+
+ private:
+  using Steps = std::vector<model::PlanStep>;
+  template <typename Wanted>
+  bool RunSteps(std::vector<GpuWork>& works, const std::atomic<bool>* stop, Wanted wanted);
+  void RunStep(GpuWork& work, const model::PlanStep& step);
+  base::Result<void> Call(GpuWork& work, const model::PlanStep& step);
+  base::Result<void> SetMode(GpuWork& work, const model::PlanStep& step);
+  base::Result<void> CreateCompute(GpuWork& work, const model::PlanStep& step);
+  void ResetAll(std::vector<GpuWork>& works);
+  void ResetTogether(const std::vector<GpuWork*>& works);
+  void Tell(const GpuWork& work, const std::string& step, bool done) const;
+
+  hw::InventoryReader& reader_;
+  hw::MigControl& control_;
+  const ApplyOptions& options_;
+  const Progress& progress_;
+};
+
+}  // namespace partita::service::mig

@@ -1,0 +1,86 @@
+#include "service/mig/lock.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace partita::service::mig {
+namespace {
+
+class LockTest : public ::testing::Test {
+ protected:
+  LockTest() {
+    std::string pattern = std::filesystem::temp_directory_path() / "partita-lock-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  ~LockTest() override { (void)base::RemoveTree(directory_); }
+
+  [[nodiscard]] ChangeLock::Request Ask(const std::string& command) const {
+    return {.directory = directory_ + "/run", .command = command};
+  }
+
+  std::string directory_;
+};
+
+TEST_F(LockTest, TellsTheSecondWhoTheFirstIs) {
+  const auto first = ChangeLock::Acquire(Ask("partita mig apply -f a.yaml"));
+  ASSERT_TRUE(first.ok()) << first.error().ToString();
+  const auto second = ChangeLock::Acquire(Ask("nvidia-mig-parted apply"));
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code(), base::ErrorCode::kBusy);
+  EXPECT_EQ(
+      second.error().ToString(),
+      fmt::format("pid {} (partita mig apply -f a.yaml) is changing this node's GPUs", getpid()));
+  EXPECT_EQ(second.error().hint(), "try again when it is done, or wait for it with --wait");
+}
+
+TEST_F(LockTest, IsFreeAgainAfterwards) {
+  { ASSERT_TRUE(ChangeLock::Acquire(Ask("a command whose name is longer")).ok()); }
+  const auto again = ChangeLock::Acquire(Ask("short"));
+  ASSERT_TRUE(again.ok());
+  const auto third = ChangeLock::Acquire(Ask("third"));
+  ASSERT_FALSE(third.ok());
+  EXPECT_EQ(third.error().ToString(),
+            fmt::format("pid {} (short) is changing this node's GPUs", getpid()));
+}
+
+TEST_F(LockTest, WaitsForTheHolder) {
+  auto first = std::make_unique<base::Result<ChangeLock>>(ChangeLock::Acquire(Ask("first")));
+  ASSERT_TRUE(first->ok());
+  ChangeLock::Request request = Ask("second");
+  request.wait = true;
+  bool taken = false;
+  std::thread waiting([&] { taken = ChangeLock::Acquire(request).ok(); });
+  first.reset();
+  waiting.join();
+  EXPECT_TRUE(taken);
+}
+
+TEST_F(LockTest, EndsTheWaitWhenItIsTold) {
+  const auto first = ChangeLock::Acquire(Ask("first"));
+  ASSERT_TRUE(first.ok());
+  std::atomic<bool> stop = true;
+  ChangeLock::Request request = Ask("second");
+  request.wait = true;
+  request.stop = &stop;
+  const auto second = ChangeLock::Acquire(request);
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().hint(), "the wait for it was ended");
+}
+
+TEST_F(LockTest, TakesTheDirectoryFromTheEnvironment) {
+  setenv("PARTITA_RUN_DIR", "/somewhere", 1);
+  EXPECT_EQ(RunDirectory(), "/somewhere");
+  unsetenv("PARTITA_RUN_DIR");
+  EXPECT_EQ(RunDirectory(), "/run/partita");
+}
+
+}  // namespace
+}  // namespace partita::service::mig

@@ -1,0 +1,166 @@
+#include "service/mig/node_goal.h"
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "config/problems.h"
+#include "model/mig_wanted.h"
+#include "service/mig/node_plan.h"
+
+namespace partita::service::mig {
+namespace {
+
+using config::MigDeviceCount;
+using config::MigSpec;
+
+// What the names of one entry mean on one kind of GPU; nothing when some mean nothing.
+std::optional<model::DeviceCounts> ResolveDevices(const MigSpec& spec,
+                                                  const model::Gpu& gpu,
+                                                  const model::MigGeometry& geometry,
+                                                  config::Problems& problems) {
+  model::DeviceCounts devices;
+  bool complete = true;
+  for (const MigDeviceCount& entry : spec.mig_devices) {
+    const auto resolved = [&]() -> base::Result<model::WantedDevice> {
+      TRY(request, model::ProfileRequest::Parse(entry.profile));
+      return model::Resolve(geometry, request);
+    }();
+    if (!resolved.ok()) {
+      problems.Add(entry.place, fmt::format("{}: {}", gpu.name, resolved.error().message()),
+                   resolved.error().hint());
+      complete = false;
+    } else if (entry.count > 0) {
+      model::AddDevices(devices, *resolved, entry.count);
+    }
+  }
+  if (!complete) return std::nullopt;
+  return devices;
+}
+
+// Turns the entries of one configuration into targets.
+class Resolver {
+ public:
+  Resolver(const model::Inventory& inventory, const config::Document& document)
+      : inventory_(inventory), problems_(document), source_(inventory.gpus.size(), nullptr) {}
+
+  void Add(const MigSpec& spec) {
+    kinds_.clear();
+    for (std::size_t i = 0; i < inventory_.gpus.size(); ++i) {
+      const model::Gpu& gpu = inventory_.gpus[i];
+      if (!spec.Selects(gpu)) continue;
+      if (gpu.mig)
+        AddTarget(spec, i);
+      else if (!spec.all_devices)
+        AddWithoutMig(spec, i);
+    }
+  }
+
+  base::Result<NodeGoal> Take() {
+    TRY_VOID(problems_.ToResult());
+    std::sort(goal_.begin(), goal_.end(),
+              [](const GpuTarget& a, const GpuTarget& b) { return a.gpu < b.gpu; });
+    return std::move(goal_);
+  }
+
+ private:
+  // One that was chosen by name and has no MIG, or cannot be asked whether it has.
+  void AddWithoutMig(const MigSpec& spec, std::size_t i) {
+    const model::Gpu& gpu = inventory_.gpus[i];
+    if (!gpu.faults.empty()) {
+      problems_.Add(spec.place, fmt::format("{} cannot be configured", NameOf(gpu)),
+                    gpu.faults.front().text);
+    } else if (spec.mig_enabled) {
+      problems_.Add(spec.place, fmt::format("{} ({}) cannot do MIG", NameOf(gpu), gpu.name),
+                    "leave it out of \"devices\"");
+    }
+  }
+
+  void AddTarget(const MigSpec& spec, std::size_t i) {
+    const std::optional<model::DeviceCounts>& devices = DevicesFor(spec, inventory_.gpus[i]);
+    if (!devices) return;
+    GpuTarget target{i, {spec.mig_enabled, *devices}};
+    if (source_[i] == nullptr) {
+      source_[i] = &spec;
+      goal_.push_back(std::move(target));
+      return;
+    }
+    if (std::find(goal_.begin(), goal_.end(), target) != goal_.end()) return;
+    problems_.Add(spec.place,
+                  fmt::format("{} is in two entries that want different things of it",
+                              NameOf(inventory_.gpus[i])),
+                  fmt::format("the other is in line {}", source_[i]->place.line));
+  }
+
+  // Each kind of GPU is resolved, and its problems reported, once for each entry.
+  const std::optional<model::DeviceCounts>& DevicesFor(const MigSpec& spec, const model::Gpu& gpu) {
+    model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
+    for (const Kind& kind : kinds_)
+      if (kind.geometry == geometry && kind.name == gpu.name) return kind.devices;
+    auto devices = ResolveDevices(spec, gpu, geometry, problems_);
+    kinds_.push_back({gpu.name, std::move(geometry), std::move(devices)});
+    return kinds_.back().devices;
+  }
+
+  struct Kind {
+    std::string name;
+    model::MigGeometry geometry;
+    std::optional<model::DeviceCounts> devices;
+  };
+  const model::Inventory& inventory_;
+  config::Problems problems_;
+  std::vector<const MigSpec*> source_;  // by GPU: the entry that its target is from
+  std::vector<Kind> kinds_;             // of the entry in hand
+  NodeGoal goal_;
+};
+
+}  // namespace
+
+base::Result<NodeGoal> ResolveConfig(const config::MigConfigFile& file,
+                                     const config::MigConfig& config,
+                                     const model::Inventory& inventory) {
+  Resolver resolver(inventory, file.document());
+  for (const MigSpec& spec : config.specs) resolver.Add(spec);
+  return resolver.Take();
+}
+
+NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal) {
+  NodeGoal modes;
+  for (const GpuTarget& target : goal) {
+    const std::optional<model::Mig>& mig = inventory.gpus[target.gpu].mig;
+    const bool wanted = target.goal.mig_enabled;
+    if (mig && mig->enabled == wanted && mig->pending_enabled == wanted) continue;
+    // A GPU whose mode is right and only something else is pending keeps its instances.
+    if (mig && mig->enabled == wanted) {
+      modes.push_back(AsItIs(inventory, target.gpu));
+      modes.back().goal.mig_enabled = wanted;
+    } else {
+      modes.push_back({target.gpu, {wanted, {}}});
+    }
+  }
+  return modes;
+}
+
+GpuTarget AsItIs(const model::Inventory& inventory, std::size_t gpu) {
+  GpuTarget target{gpu, {}};
+  const std::optional<model::Mig>& mig = inventory.gpus[gpu].mig;
+  if (!mig) return target;
+  const model::MigGeometry geometry = model::MigGeometry::From(*mig);
+  target.goal.mig_enabled = mig->enabled;
+  target.goal.devices = model::PresentDevices(inventory.gpus[gpu], geometry);
+  target.exact.emplace();
+  for (const model::LiveInstance& live : model::LiveInstances(inventory.gpus[gpu], geometry)) {
+    model::InstanceGoal goal{live.place, {}};
+    for (const model::LiveComputeInstance& compute : live.compute)
+      goal.compute.push_back(compute.slices);
+    std::sort(goal.compute.begin(), goal.compute.end(), std::greater<>());
+    target.exact->push_back(std::move(goal));
+  }
+  std::sort(target.exact->begin(), target.exact->end(),
+            [](const auto& a, const auto& b) { return a.place.start < b.place.start; });
+  return target;
+}
+
+}  // namespace partita::service::mig

@@ -1,0 +1,41 @@
+// What the GPUs of a node shall be.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+#include "base/result.h"
+#include "config/mig_config.h"
+#include "model/inventory.h"
+#include "model/mig_plan.h"
+
+namespace partita::service::mig {
+
+struct GpuTarget {
+  std::size_t gpu = 0;  // position in Inventory::gpus
+  model::GpuGoal goal;
+  // Exactly these instances at these places, instead of goal.devices at any: what a checkpoint
+  // holds, and what a failed change goes back to.
+  std::optional<std::vector<model::InstanceGoal>> exact = std::nullopt;
+  bool operator==(const GpuTarget&) const = default;
+};
+
+// GPUs that nothing selects are absent, and never touched.
+using NodeGoal = std::vector<GpuTarget>;
+
+// A configuration for this node's GPUs. Names are resolved for each GPU; every problem is reported
+// at its place in the file (kInvalid). "all" means all GPUs that can do MIG. Two entries may name
+// one GPU only if they want the same of it.
+[[nodiscard]] base::Result<NodeGoal> ResolveConfig(const config::MigConfigFile& file,
+                                                   const config::MigConfig& config,
+                                                   const model::Inventory& inventory);
+
+// The mode of each GPU alone: those whose mode is right are left out, and the others are empty
+// after the change.
+[[nodiscard]] NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal);
+
+// A GPU as it is, with places, as a goal: to come back to.
+[[nodiscard]] GpuTarget AsItIs(const model::Inventory& inventory, std::size_t gpu);
+
+}  // namespace partita::service::mig

@@ -1,0 +1,194 @@
+#include "service/mig/node_plan.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "service/mig/exact_plan.h"
+
+namespace partita::service::mig {
+namespace {
+
+using model::GpuPlan;
+using model::Refusal;
+
+// The mode is the planner's, which is given no devices to place; the layout is the exact one.
+std::variant<GpuPlan, Refusal> PlanExactly(const model::Gpu& gpu,
+                                           const model::MigPlanner& planner,
+                                           const GpuTarget& target) {
+  auto layout =
+      PlanExact(planner.geometry(), LiveInstances(gpu, planner.geometry()), *target.exact);
+  if (auto* refusal = std::get_if<Refusal>(&layout)) return std::move(*refusal);
+  auto whole = model::PlanGpu(gpu, planner, {target.goal.mig_enabled, {}});
+  if (std::holds_alternative<Refusal>(whole)) return whole;
+  auto& plan = std::get<GpuPlan>(whole);
+  plan.layout = std::move(std::get<model::LayoutPlan>(layout));
+  if (plan.mode == model::ModeChange::kNone) {
+    plan.blockers.clear();
+    for (const model::Process& process : gpu.processes) {
+      const bool blocks =
+          std::any_of(plan.layout.obstacles.begin(), plan.layout.obstacles.end(),
+                      [&](const model::Obstacle& obstacle) {
+                        return !process.gpu_instance || *process.gpu_instance == obstacle.instance;
+                      });
+      if (blocks) plan.blockers.push_back(process);
+    }
+  }
+  return plan;
+}
+
+GpuOutcome PlanOne(const model::Inventory& inventory,
+                   const GpuTarget& target,
+                   model::MigPlanners& planners) {
+  const model::Gpu& gpu = inventory.gpus[target.gpu];
+  if (!gpu.mig) {
+    if (!gpu.faults.empty())
+      return {
+          target.gpu, {}, Refusal{gpu.faults.front().text, "leave it out of the selection", {}}};
+    if (!target.goal.mig_enabled) return {target.gpu, {}, GpuPlan{}};
+    return {
+        target.gpu,
+        {},
+        Refusal{fmt::format("{} cannot do MIG", gpu.name), "leave it out of the selection", {}}};
+  }
+  const model::MigPlanner& planner = planners.For(*gpu.mig);
+  return {
+      target.gpu, planner.geometry(),
+      target.exact ? PlanExactly(gpu, planner, target) : model::PlanGpu(gpu, planner, target.goal)};
+}
+
+template <typename Test>
+bool AnyPlan(const std::vector<GpuOutcome>& gpus, Test test) {
+  return std::any_of(gpus.begin(), gpus.end(), [&](const GpuOutcome& outcome) {
+    const auto* plan = std::get_if<GpuPlan>(&outcome.plan);
+    return plan != nullptr && test(*plan);
+  });
+}
+
+std::string Who(const model::Process& process) {
+  return process.name.empty() ? fmt::format("pid {}", process.pid.value())
+                              : fmt::format("pid {} ({})", process.pid.value(), process.name);
+}
+
+std::vector<std::string> WhoUses(const model::Gpu& gpu, const model::Obstacle& obstacle) {
+  std::vector<std::string> who;
+  for (const model::Process& process : gpu.processes) {
+    if (!process.gpu_instance || *process.gpu_instance == obstacle.instance)
+      who.push_back(Who(process));
+  }
+  return who;
+}
+
+std::string InstanceText(const model::Mig& mig, const model::GpuInstance& instance) {
+  std::string text = fmt::format("{}@{}", instance.profile_name, instance.placement.start);
+  if (instance.compute_instances.empty()) return text + " (no compute instance)";
+  const bool whole = std::any_of(
+      mig.profiles.begin(), mig.profiles.end(), [&](const model::GpuInstanceProfile& profile) {
+        return profile.id == instance.profile &&
+               profile.slice_count == instance.compute_instances.front().slice_count;
+      });
+  if (whole) return text;
+  std::vector<std::string> parts;
+  for (const model::ComputeInstance& compute : instance.compute_instances)
+    parts.push_back(fmt::format("{}c", compute.slice_count));
+  return fmt::format("{} ({})", text, fmt::join(parts, ", "));
+}
+
+}  // namespace
+
+bool NodePlan::ChangesNothing() const {
+  return !Refused() && !AnyPlan(gpus, [](const GpuPlan& plan) { return !plan.ChangesNothing(); });
+}
+
+bool NodePlan::Refused() const {
+  return std::any_of(gpus.begin(), gpus.end(), [](const GpuOutcome& outcome) {
+    return std::holds_alternative<Refusal>(outcome.plan);
+  });
+}
+
+bool NodePlan::Blocked() const {
+  return AnyPlan(gpus, [](const GpuPlan& plan) { return plan.Blocked(); });
+}
+
+bool NodePlan::NeedsReset() const {
+  return AnyPlan(gpus, [](const GpuPlan& plan) { return plan.reset; });
+}
+
+NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal) {
+  model::MigPlanners planners;
+  NodePlan plan;
+  for (const GpuTarget& target : goal) plan.gpus.push_back(PlanOne(inventory, target, planners));
+  return plan;
+}
+
+bool IsApplied(const model::Inventory& inventory, const GpuTarget& target) {
+  const model::Gpu& gpu = inventory.gpus[target.gpu];
+  if (!gpu.mig) return gpu.faults.empty() && !target.goal.mig_enabled;
+  if (target.exact) {
+    model::MigPlanners planners;
+    const GpuOutcome outcome = PlanOne(inventory, target, planners);
+    const auto* plan = std::get_if<GpuPlan>(&outcome.plan);
+    return plan != nullptr && plan->ChangesNothing();
+  }
+  return model::IsApplied(gpu, model::MigGeometry::From(*gpu.mig), target.goal);
+}
+
+bool IsApplied(const model::Inventory& inventory, const NodeGoal& goal) {
+  return std::all_of(goal.begin(), goal.end(),
+                     [&](const GpuTarget& target) { return IsApplied(inventory, target); });
+}
+
+std::string NameOf(const model::Gpu& gpu) {
+  return gpu.index ? fmt::format("GPU {}", gpu.index->value()) : gpu.pci.ToString();
+}
+
+std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOutcome& outcome) {
+  const model::Gpu& gpu = inventory.gpus[outcome.gpu];
+  const std::string name = NameOf(gpu);
+  if (const auto* refusal = std::get_if<Refusal>(&outcome.plan)) {
+    std::vector<std::string> lines = {fmt::format("{}: {}", name, refusal->text)};
+    if (!refusal->hint.empty()) lines.push_back("  " + refusal->hint);
+    for (const model::ProfileCounts& counts : refusal->nearest)
+      lines.push_back(fmt::format("  possible: {}", ToString(outcome.geometry, counts)));
+    return lines;
+  }
+  const auto& plan = std::get<GpuPlan>(outcome.plan);
+  std::vector<std::string> lines;
+  if (plan.mode != model::ModeChange::kNone) {
+    for (const model::Process& process : plan.blockers)
+      lines.push_back(
+          fmt::format("{}: its MIG mode cannot change while {} uses it", name, Who(process)));
+    return lines;
+  }
+  for (const model::Obstacle& obstacle : plan.layout.obstacles) {
+    const std::vector<std::string> who = WhoUses(gpu, obstacle);
+    lines.push_back(fmt::format("{}: {} at slice {} is in use{}{}", name,
+                                outcome.geometry.profiles[obstacle.place.profile].name,
+                                obstacle.place.start, who.empty() ? "" : " by ",
+                                fmt::join(who, ", ")));
+  }
+  return lines;
+}
+
+std::string Describe(const model::Gpu& gpu) {
+  if (!gpu.mig) {
+    return gpu.faults.empty() ? "no MIG" : gpu.faults.front().text;
+  }
+  std::string text = gpu.mig->enabled ? "MIG on" : "MIG off";
+  if (gpu.mig->pending_enabled != gpu.mig->enabled)
+    text += gpu.mig->pending_enabled ? " (on after a reset)" : " (off after a reset)";
+  if (!gpu.mig->enabled) return text;
+  std::vector<const model::GpuInstance*> instances;
+  for (const model::GpuInstance& instance : gpu.mig->instances) instances.push_back(&instance);
+  std::sort(instances.begin(), instances.end(),
+            [](const auto* a, const auto* b) { return a->placement.start < b->placement.start; });
+  std::vector<std::string> texts;
+  for (const model::GpuInstance* instance : instances)
+    texts.push_back(InstanceText(*gpu.mig, *instance));
+  return fmt::format("{}: {}", text,
+                     texts.empty() ? "empty" : fmt::format("{}", fmt::join(texts, ", ")));
+}
+
+}  // namespace partita::service::mig

@@ -1,0 +1,50 @@
+// The way from what a node is to what it shall be, GPU by GPU.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "model/inventory.h"
+#include "model/mig_geometry.h"
+#include "model/mig_plan.h"
+#include "service/mig/node_goal.h"
+
+namespace partita::service::mig {
+
+struct GpuOutcome {
+  std::size_t gpu = 0;  // position in Inventory::gpus
+  model::MigGeometry geometry;
+  std::variant<model::GpuPlan, model::Refusal> plan;
+  bool operator==(const GpuOutcome&) const = default;
+};
+
+struct NodePlan {
+  std::vector<GpuOutcome> gpus;  // in the order of the goal
+
+  [[nodiscard]] bool ChangesNothing() const;
+  [[nodiscard]] bool Refused() const;  // some GPU cannot become what is wanted
+  [[nodiscard]] bool Blocked() const;  // something in use would go
+  [[nodiscard]] bool NeedsReset() const;
+  bool operator==(const NodePlan&) const = default;
+};
+
+[[nodiscard]] NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal);
+
+// True when every GPU of the goal is as it says.
+[[nodiscard]] bool IsApplied(const model::Inventory& inventory, const NodeGoal& goal);
+[[nodiscard]] bool IsApplied(const model::Inventory& inventory, const GpuTarget& target);
+
+// "GPU 3", or its PCI address where it has no index.
+[[nodiscard]] std::string NameOf(const model::Gpu& gpu);
+
+// Why a GPU is refused or blocked, a line each: "GPU 0: 1g.5gb at slice 6 is in use by pid 4711
+// (python3)". Empty when it is neither.
+[[nodiscard]] std::vector<std::string> Reasons(const model::Inventory& inventory,
+                                               const GpuOutcome& outcome);
+
+// What is on a GPU: "MIG on: 3g.20gb@4, 1g.5gb@0 (no compute instance)".
+[[nodiscard]] std::string Describe(const model::Gpu& gpu);
+
+}  // namespace partita::service::mig

@@ -1,0 +1,119 @@
+#include "service/mig/node_plan.h"
+
+#include <gtest/gtest.h>
+
+#include "model/testing/mig_notation.h"
+#include "model/testing/product_geometry.h"
+
+namespace partita::service::mig {
+namespace {
+
+using model::testing::GpuWith;
+using model::testing::ProductGpu;
+using model::testing::Wanted;
+
+constexpr std::string_view kA100 = "A100-SXM4-40GB";
+
+model::Inventory Node(std::vector<model::Gpu> gpus) {
+  model::Inventory inventory;
+  inventory.gpus = std::move(gpus);
+  for (std::uint32_t i = 0; i < inventory.gpus.size(); ++i) {
+    inventory.gpus[i].index = model::GpuIndex(i);
+    for (model::Process& process : inventory.gpus[i].processes) process.name = "python3";
+  }
+  return inventory;
+}
+
+GpuTarget Target(const model::Inventory& node, std::size_t gpu, const std::string& devices) {
+  return {gpu, {true, Wanted(model::MigGeometry::From(*node.gpus[gpu].mig), devices)}};
+}
+
+std::vector<std::string> AllReasons(const model::Inventory& node, const NodePlan& plan) {
+  std::vector<std::string> lines;
+  for (const GpuOutcome& outcome : plan.gpus)
+    for (const std::string& line : Reasons(node, outcome)) lines.push_back(line);
+  return lines;
+}
+
+std::string ExactText(const model::Inventory& before, const model::Inventory& now) {
+  const NodePlan plan = PlanNode(now, {AsItIs(before, 0)});
+  if (plan.Refused()) return std::get<model::Refusal>(plan.gpus[0].plan).text;
+  return model::testing::ToText(plan.gpus[0].geometry,
+                                std::get<model::GpuPlan>(plan.gpus[0].plan).layout);
+}
+
+TEST(NodePlanTest, PlansGpusByThemselves) {
+  const model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0"), ProductGpu(kA100)});
+  const NodePlan plan = PlanNode(node, {Target(node, 0, "1g.5gb"), Target(node, 1, "7g.40gb")});
+  ASSERT_EQ(plan.gpus.size(), 2U);
+  EXPECT_TRUE(std::get<model::GpuPlan>(plan.gpus[0].plan).ChangesNothing());
+  EXPECT_FALSE(plan.ChangesNothing());
+  EXPECT_FALSE(plan.Refused());
+  EXPECT_FALSE(plan.Blocked());
+  EXPECT_TRUE(plan.NeedsReset()) << "an A100 changes its mode by a reset";
+}
+
+TEST(NodePlanTest, NamesWhoIsInTheWay) {
+  const model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0* 1g.5gb@4*")});
+  const NodePlan plan = PlanNode(node, {Target(node, 0, "7g.40gb")});
+  EXPECT_TRUE(plan.Blocked());
+  EXPECT_EQ(AllReasons(node, plan),
+            (std::vector<std::string>{"GPU 0: 1g.5gb at slice 0 is in use by pid 100 (python3)",
+                                      "GPU 0: 1g.5gb at slice 4 is in use by pid 101 (python3)"}));
+}
+
+TEST(NodePlanTest, NamesWhoKeepsAModeFromChanging) {
+  model::Inventory node = Node({ProductGpu("H200")});
+  node.gpus[0].processes.push_back({model::Pid(77), {}, "train", {}, {}, {}});
+  const NodePlan plan = PlanNode(node, {Target(node, 0, "7g.141gb")});
+  EXPECT_TRUE(plan.Blocked());
+  EXPECT_EQ(
+      AllReasons(node, plan),
+      (std::vector<std::string>{"GPU 0: its MIG mode cannot change while pid 77 (train) uses it"}));
+}
+
+TEST(NodePlanTest, RefusesAGpuThatFellOffTheBus) {
+  model::Inventory node = Node({model::Gpu{}});
+  node.gpus[0].faults.push_back({model::FaultKind::kLost, "fell off the bus"});
+  const NodePlan plan = PlanNode(node, {{0, {true, {}}}});
+  EXPECT_TRUE(plan.Refused());
+  EXPECT_FALSE(plan.ChangesNothing());
+  EXPECT_EQ(AllReasons(node, plan), (std::vector<std::string>{"GPU 0: fell off the bus",
+                                                              "  leave it out of the selection"}));
+  EXPECT_FALSE(IsApplied(node, NodeGoal{{0, {false, {}}}}));
+}
+
+TEST(NodePlanTest, GoesBackToExactPlaces) {
+  const model::Inventory before = Node({GpuWith(kA100, "3g.20gb@4 1g.5gb@1 2g.10gb@2[]")});
+  EXPECT_EQ(ExactText(before, before), "=1g.5gb@1 =2g.10gb@2 =3g.20gb@4");
+}
+
+TEST(NodePlanTest, GoesBackFromAHalfMadeLayout) {
+  const model::Inventory before = Node({GpuWith(kA100, "3g.20gb@0 1g.5gb@4 1g.5gb@5")});
+  EXPECT_EQ(ExactText(before, Node({GpuWith(kA100, "1g.5gb@0[] 1g.5gb@4*")})),
+            "=1g.5gb@4 -1g.5gb@0 +3g.20gb@0 +1g.5gb@5");
+  EXPECT_EQ(ExactText(before, Node({GpuWith(kA100, "3g.20gb@0[1,1] 1g.5gb@4[] 1g.5gb@5")})),
+            "=3g.20gb@0[-1 -1 +3] =1g.5gb@4[+1] =1g.5gb@5");
+}
+
+TEST(NodePlanTest, DoesNotGoBackOverWorkThatBegan) {
+  const model::Inventory before = Node({GpuWith(kA100, "3g.20gb@0")});
+  const model::Inventory now = Node({GpuWith(kA100, "1g.5gb@0*")});
+  const NodePlan plan = PlanNode(now, {AsItIs(before, 0)});
+  EXPECT_TRUE(plan.Blocked());
+  EXPECT_EQ(AllReasons(now, plan),
+            (std::vector<std::string>{"GPU 0: 1g.5gb at slice 0 is in use by pid 100 (python3)"}));
+}
+
+TEST(NodePlanTest, SaysWhatIsOnAGpu) {
+  EXPECT_EQ(Describe(ProductGpu("H200")), "MIG off");
+  EXPECT_EQ(Describe(GpuWith(kA100, "")), "MIG on: empty");
+  EXPECT_EQ(Describe(GpuWith(kA100, "1g.5gb@4[] 3g.20gb@0[2,1] 1g.5gb@6")),
+            "MIG on: 3g.20gb@0 (2c, 1c), 1g.5gb@4 (no compute instance), 1g.5gb@6");
+  model::Gpu pending = ProductGpu(kA100);
+  pending.mig->pending_enabled = true;
+  EXPECT_EQ(Describe(pending), "MIG off (on after a reset)");
+}
+
+}  // namespace
+}  // namespace partita::service::mig
