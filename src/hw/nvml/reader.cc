@@ -378,8 +378,10 @@ class Reader::Impl {
     const Worker::Report report = worker_.Run(
         gpu.gpu.pci.ToString(), JobLimits(),
         [=, session = session_, handle = gpu.handle, pci = gpu.gpu.pci](CallWatch& watch) {
+          const base::Result<nvmlDevice_t> device = session->Use(handle);
+          if (!device.ok()) return;
           Caller call = session->CallerFor(watch);
-          DeviceCalls calls(call, handle.value);
+          DeviceCalls calls(call, *device);
           LinksOfGpu links = ReadLinks(calls, pci, peers);
           draft->Publish({std::move(links), calls.problems()});
         });

@@ -165,6 +165,7 @@ TEST(Worker, ServesSeveralThreads) {
   Worker worker;
   int count = 0;  // safe without a lock: all jobs are on the driver thread
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([&worker, &count, i] {
       for (int j = 0; j < 100; ++j) {
