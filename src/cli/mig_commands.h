@@ -8,6 +8,15 @@ namespace partita::cli {
 int RunMigProfiles(const base::Invocation& invocation);
 int RunMigLayouts(const base::Invocation& invocation);
 int RunMigShow(const base::Invocation& invocation);
+int RunMigPlan(const base::Invocation& invocation);
+int RunMigDiff(const base::Invocation& invocation);
+int RunMigValidate(const base::Invocation& invocation);
+int RunMigExport(const base::Invocation& invocation);
+int RunMigAssert(const base::Invocation& invocation);
+int RunMigGenerateConfig(const base::Invocation& invocation);
+int RunMigApply(const base::Invocation& invocation);
+int RunMigCheckpoint(const base::Invocation& invocation);
+int RunMigRestore(const base::Invocation& invocation);
 
 // The table of `mig`: options, help and examples.
 [[nodiscard]] base::Command MigCommand();

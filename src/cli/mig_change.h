@@ -1,0 +1,36 @@
+// Carrying a change out, for `mig apply` and `mig restore`: the plan, a question where work would
+// be lost, progress, and what became of it.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include "base/value.h"
+#include "cli/drawing.h"
+#include "cli/mig_node.h"
+#include "service/mig/apply.h"
+
+namespace partita::cli {
+
+struct ChangeRequest {
+  service::mig::NodeGoalFn goal;
+  service::mig::ApplyOptions options;
+  std::string command;  // "partita mig apply", told to whoever comes second
+  bool sure = false;    // ask nothing
+  bool wait = false;    // for another change to end
+};
+
+// Returns the exit status.
+int CarryOutChange(const MigOptions& options, const ChangeRequest& request);
+
+// What became of a change, for a person and as partita.dev/mig/v1, kind MigResult.
+[[nodiscard]] Lines DrawResult(const service::mig::ApplyReport& report, const Look& look);
+[[nodiscard]] base::Value ResultDocument(const service::mig::ApplyReport& report);
+// Done, not or only in part, or waiting for a reset.
+[[nodiscard]] int ResultStatus(const service::mig::ApplyReport& report);
+
+// Set by SIGINT, SIGTERM and SIGHUP once StopOnSignals was called.
+[[nodiscard]] std::atomic<bool>& StopFlag();
+void StopOnSignals();
+
+}  // namespace partita::cli

@@ -1,0 +1,225 @@
+#include "cli/mig_checkpoint.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/exit_status.h"
+#include "cli/mig_change.h"
+#include "cli/mig_commands.h"
+#include "cli/mig_node.h"
+#include "cli/report_error.h"
+#include "config/binders.h"
+#include "config/document.h"
+#include "config/problems.h"
+#include "model/mig_plan.h"
+
+namespace partita::cli {
+
+namespace {
+
+using base::Value;
+using config::Node;
+
+// Compute slices by NVML's constant of a compute instance profile; 7 and 8 are variants of 1 and 7.
+constexpr std::array<std::uint32_t, 9> kComputeSlices = {1, 2, 3, 4, 7, 8, 6, 1, 7};
+
+// The reference writes null where a list is empty.
+Value OrNull(Value list) { return list.items().empty() ? Value() : std::move(list); }
+
+std::uint32_t ConstantOf(const model::Mig& mig, model::ProfileId id) {
+  for (const model::GpuInstanceProfile& profile : mig.profiles) {
+    if (profile.id == id) return profile.constant.value();
+  }
+  return id.value();
+}
+
+Value InstanceValue(const model::Mig& mig, const model::GpuInstance& instance) {
+  Value computes = Value::List();
+  for (const model::ComputeInstance& compute : instance.compute_instances) {
+    computes.Add(Value::Map().Set("ProfileID", compute.profile).Set("EngProfileID", 0));
+  }
+  const model::Placement& placement = instance.placement;
+  return Value::Map()
+      .Set("ProfileID", ConstantOf(mig, instance.profile))
+      .Set("Placement", Value::Map().Set("Start", placement.start).Set("Size", placement.size))
+      .Set("ComputeInstances", OrNull(std::move(computes)));
+}
+
+}  // namespace
+
+Value CheckpointDocument(const model::Inventory& node) {
+  Value devices = Value::List();
+  for (const model::Gpu& gpu : node.gpus) {
+    if (!gpu.mig || !gpu.uuid) continue;
+    Value instances = Value::List();
+    for (const model::GpuInstance& instance : gpu.mig->instances) {
+      instances.Add(InstanceValue(*gpu.mig, instance));
+    }
+    devices.Add(Value::Map()
+                    .Set("UUID", gpu.uuid->value())
+                    .Set("MigMode", gpu.mig->enabled ? 1 : 0)
+                    .Set("GpuInstances", OrNull(std::move(instances))));
+  }
+  return Value::Map()
+      .Set("Version", "v1")
+      .Set("MigState", Value::Map().Set("Devices", OrNull(std::move(devices))));
+}
+
+// From the nodes of a file.
+class CheckpointReader {
+ public:
+  explicit CheckpointReader(config::Problems& problems) : problems_(problems) {}
+
+  void Read(const Node& root, Checkpoint& checkpoint) {
+    if (!config::ExpectMap(root, problems_, "a checkpoint")) return;
+    if (const Node* version = config::Require(root, "Version", problems_);
+        version != nullptr && version->text != "v1") {
+      problems_.Add(*version, fmt::format("unknown version {}", base::Quoted(version->text)),
+                    "only v1 exists");
+    }
+    const Node* state = config::Require(root, "MigState", problems_);
+    if (state == nullptr || !config::ExpectMap(*state, problems_, "MigState")) return;
+    ForEach(*state, "Devices", [&](const Node& device) { ReadDevice(device, checkpoint); });
+  }
+
+ private:
+  // A list, or null where it is empty.
+  void ForEach(const Node& map, std::string_view key, const std::function<void(const Node&)>& f) {
+    const Node* list = config::Require(map, key, problems_);
+    if (list == nullptr || list->IsNull() || !config::ExpectList(*list, problems_, key)) return;
+    for (const Node& item : list->items) {
+      if (config::ExpectMap(item, problems_, fmt::format("an item of {}", key))) f(item);
+    }
+  }
+
+  std::uint32_t Number(const Node& map, std::string_view key, std::uint64_t most) {
+    const Node* node = config::Require(map, key, problems_);
+    if (node == nullptr) return 0;
+    return static_cast<std::uint32_t>(
+        config::ReadUnsigned(*node, problems_, {0, most}).value_or(0));
+  }
+
+  void ReadDevice(const Node& node, Checkpoint& checkpoint) {
+    Checkpoint::Device device;
+    if (const Node* uuid = config::Require(node, "UUID", problems_)) {
+      device.uuid = config::ReadString(*uuid, problems_).value_or("");
+    }
+    device.enabled = Number(node, "MigMode", 1) == 1;
+    ForEach(node, "GpuInstances", [&](const Node& item) {
+      Checkpoint::Instance instance;
+      instance.profile = Number(item, "ProfileID", 0xFFFF);
+      if (const Node* placement = config::Require(item, "Placement", problems_)) {
+        instance.start = Number(*placement, "Start", 63);
+      }
+      ForEach(item, "ComputeInstances", [&](const Node& compute) {
+        const std::uint32_t id = Number(compute, "ProfileID", kComputeSlices.size() - 1);
+        instance.compute.push_back(kComputeSlices[id]);
+      });
+      std::sort(instance.compute.begin(), instance.compute.end(), std::greater<>());
+      device.instances.push_back(std::move(instance));
+    });
+    checkpoint.devices_.push_back(std::move(device));
+  }
+
+  config::Problems& problems_;
+};
+
+base::Result<Checkpoint> Checkpoint::Parse(std::string text, std::string file_name) {
+  TRY(document, config::Document::Parse(std::move(text), std::move(file_name)));
+  config::Problems problems(document);
+  Checkpoint checkpoint;
+  CheckpointReader(problems).Read(document.root(), checkpoint);
+  TRY_VOID(problems.ToResult());
+  return checkpoint;
+}
+
+base::Result<service::mig::GpuTarget> Checkpoint::ResolveDevice(const Device& device,
+                                                                const model::Inventory& node,
+                                                                std::size_t gpu) {
+  const model::Gpu& present = node.gpus[gpu];
+  service::mig::GpuTarget target{gpu, {device.enabled, {}}, std::vector<model::InstanceGoal>()};
+  const model::MigGeometry geometry = model::MigGeometry::From(*present.mig);
+  for (const Instance& instance : device.instances) {
+    const auto profile = std::find_if(
+        geometry.profiles.begin(), geometry.profiles.end(),
+        [&](const model::GpuInstanceProfile& p) { return p.constant.value() == instance.profile; });
+    const model::PlacedInstance place{static_cast<std::size_t>(profile - geometry.profiles.begin()),
+                                      instance.start};
+    if (profile == geometry.profiles.end() || model::FindPlacement(geometry, place) == nullptr) {
+      return base::MakeError(base::ErrorCode::kInvalid,
+                             "{} offers no instance of NVML profile {} at slice {}", device.uuid,
+                             instance.profile, instance.start);
+    }
+    target.exact->push_back({place, instance.compute});
+    for (const std::uint32_t slices : instance.compute) {
+      model::AddDevices(target.goal.devices, {place.profile, slices}, 1);
+    }
+  }
+  std::sort(target.exact->begin(), target.exact->end(),
+            [](const auto& a, const auto& b) { return a.place.start < b.place.start; });
+  return target;
+}
+
+base::Result<service::mig::NodeGoal> Checkpoint::Resolve(const model::Inventory& node) const {
+  service::mig::NodeGoal goal;
+  std::vector<std::string> gone;
+  for (const Device& device : devices_) {
+    const auto found = std::find_if(node.gpus.begin(), node.gpus.end(), [&](const model::Gpu& gpu) {
+      return gpu.uuid && gpu.uuid->value() == device.uuid && gpu.mig;
+    });
+    if (found == node.gpus.end()) {
+      gone.push_back(device.uuid);
+      continue;
+    }
+    TRY(target, ResolveDevice(device, node, static_cast<std::size_t>(found - node.gpus.begin())));
+    goal.push_back(std::move(target));
+  }
+  if (!gone.empty()) {
+    return base::MakeError(base::ErrorCode::kNotFound,
+                           "GPUs of the checkpoint are not on this machine: {}",
+                           base::Join(gone, ", "));
+  }
+  std::sort(goal.begin(), goal.end(), [](const auto& a, const auto& b) { return a.gpu < b.gpu; });
+  return goal;
+}
+
+int RunMigCheckpoint(const base::Invocation& invocation) {
+  const std::string path = invocation.Get("checkpoint-file").value_or("-");
+  return WithMigNode(invocation, [&](const MigOptions&, const model::Inventory& node) {
+    const std::string text = base::ToJson(CheckpointDocument(node));
+    if (path == "-") {
+      std::fwrite(text.data(), 1, text.size(), stdout);
+      return kExitDone;
+    }
+    const base::Result<void> written = base::WriteFileAtomically(path, text, 0600);
+    return written.ok() ? kExitDone : ReportError(written.error());
+  });
+}
+
+int RunMigRestore(const base::Invocation& invocation) {
+  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  const std::string path = invocation.Get("checkpoint-file").value_or("");
+  base::Result<std::string> text = base::ReadFile(path == "-" ? "/dev/stdin" : path);
+  if (!text.ok()) return ReportError(text.error());
+  const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(*std::move(text), path);
+  if (!checkpoint.ok()) return ReportError(checkpoint.error());
+  ChangeRequest change;
+  change.goal = [&](const model::Inventory& node) { return checkpoint->Resolve(node); };
+  change.options.skip_reset = invocation.Has("skip-reset");
+  change.options.mode_only = invocation.Has("mode-only");
+  change.command = "partita mig restore";
+  change.sure = invocation.Has("yes");
+  change.wait = invocation.Has("wait");
+  return CarryOutChange(*options, change);
+}
+
+}  // namespace partita::cli

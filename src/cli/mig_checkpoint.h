@@ -1,0 +1,44 @@
+// What is on a node, to come back to: every GPU instance at its place. The file is that of the
+// reference's editor, which may read it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/value.h"
+#include "model/inventory.h"
+#include "service/mig/node_goal.h"
+
+namespace partita::cli {
+
+// Only GPUs that can do MIG. Profiles are NVML's constants, which mean the same on every board.
+[[nodiscard]] base::Value CheckpointDocument(const model::Inventory& node);
+
+class Checkpoint {
+ public:
+  // All problems at once, each with its place.
+  [[nodiscard]] static base::Result<Checkpoint> Parse(std::string text, std::string file_name);
+
+  // GPUs are found by UUID, wherever they are now; kNotFound names those that are gone.
+  [[nodiscard]] base::Result<service::mig::NodeGoal> Resolve(const model::Inventory& node) const;
+
+ private:
+  struct Instance {
+    std::uint32_t profile = 0;  // NVML's constant
+    std::uint32_t start = 0;
+    std::vector<std::uint32_t> compute;  // slices
+  };
+  struct Device {
+    std::string uuid;
+    bool enabled = false;
+    std::vector<Instance> instances;
+  };
+  [[nodiscard]] static base::Result<service::mig::GpuTarget> ResolveDevice(
+      const Device& device, const model::Inventory& node, std::size_t gpu);
+  std::vector<Device> devices_;
+  friend class CheckpointReader;
+};
+
+}  // namespace partita::cli
