@@ -152,6 +152,7 @@ TEST(Plan, KeepsWhatMatches) {
       {"the same devices at other places", kA100, "1g.5gb@0 1g.5gb@5 2g.10gb@2",
        "2g.10gb, 2 x 1g.5gb", "=1g.5gb@0 =2g.10gb@2 =1g.5gb@5"},
       {"another spelling of the same", kA100, "1g.5gb@3", "1c.1g.5gb", "=1g.5gb@3"},
+      {"a count of zero asks for nothing", kA100, "1g.5gb@3", "1g.5gb, 0 x 3g.20gb", "=1g.5gb@3"},
       {"the idle one of two goes", kA100, "1g.5gb@6 1g.5gb@0*", "1g.5gb", "=1g.5gb@0 -1g.5gb@6"},
       {"a pinned one stays", kA100, "1g.5gb@6 1g.5gb@0!", "1g.5gb", "=1g.5gb@0 -1g.5gb@6"},
       {"the order of what exists does not matter", kA100, "1g.5gb@6 1g.5gb@0", "1g.5gb",
