@@ -1,6 +1,7 @@
 #include "hw/mig_control.h"
 
 #include <functional>
+#include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
@@ -40,8 +41,8 @@ base::Result<nvml::nvmlGpuInstance_t> FindInstance(Conversation& gpu, model::Gpu
   return instance;
 }
 
-std::vector<model::ComputeInstanceProfile> Offered(Conversation& gpu,
-                                                   nvml::nvmlGpuInstance_t instance) {
+std::vector<model::ComputeInstanceProfile> AskOffered(Conversation& gpu,
+                                                      nvml::nvmlGpuInstance_t instance) {
   std::vector<model::ComputeInstanceProfile> offered;
   for (unsigned constant = 0; constant < kMostConstants; ++constant) {
     nvml::nvmlComputeInstanceProfileInfo_t info{};
@@ -54,6 +55,36 @@ std::vector<model::ComputeInstanceProfile> Offered(Conversation& gpu,
   }
   return offered;
 }
+
+// What compute instances a GPU instance offers depends on its profile alone, and asking takes ten
+// calls. Shared with the driver thread.
+class OfferedProfiles {
+ public:
+  std::vector<model::ComputeInstanceProfile> Of(const model::PciAddress& pci,
+                                                Conversation& gpu,
+                                                nvml::nvmlGpuInstance_t instance) {
+    nvml::nvmlGpuInstanceInfo_t info{};
+    if (gpu.call(gpu.call.api.gi_info, instance, &info) != nvml::NVML_SUCCESS) {
+      return AskOffered(gpu, instance);
+    }
+    const std::pair key(pci, info.profileId);
+    {
+      const std::scoped_lock lock(mutex_);
+      const auto known = offered_.find(key);
+      if (known != offered_.end()) return known->second;
+    }
+    std::vector<model::ComputeInstanceProfile> offered = AskOffered(gpu, instance);
+    const std::scoped_lock lock(mutex_);
+    // Empty only if the instance vanished: the next of its kind must ask for itself.
+    if (!offered.empty()) offered_.emplace(key, offered);
+    return offered;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<model::PciAddress, unsigned>, std::vector<model::ComputeInstanceProfile>>
+      offered_;
+};
 
 base::Result<Activation> SetModeOf(Conversation& gpu, bool enable) {
   const auto& function = gpu.call.api.set_mig_mode;
@@ -93,13 +124,15 @@ base::Result<model::GpuInstanceId> CreateInstanceOn(Conversation& gpu,
   return model::GpuInstanceId(info.id);
 }
 
-base::Result<model::ComputeInstanceId> CreateComputeOn(Conversation& gpu,
+base::Result<model::ComputeInstanceId> CreateComputeOn(const model::PciAddress& pci,
+                                                       Conversation& gpu,
+                                                       OfferedProfiles& offered,
                                                        model::GpuInstanceId id,
                                                        std::uint32_t slices) {
   const nvml::Api& api = gpu.call.api;
   TRY(instance, FindInstance(gpu, id));
   const std::optional<std::uint32_t> profile =
-      model::ChooseComputeProfile(Offered(gpu, instance), slices);
+      model::ChooseComputeProfile(offered.Of(pci, gpu, instance), slices);
   if (!profile) {
     return base::MakeError(base::ErrorCode::kUnsupported,
                            "GPU instance {} offers no compute instance of {} slices", id.value(),
@@ -174,6 +207,7 @@ class MigControl::Impl {
 
   [[nodiscard]] const ReaderOptions& options() const { return options_; }
   [[nodiscard]] const ControlLimits& limits() const { return limits_; }
+  [[nodiscard]] const std::shared_ptr<OfferedProfiles>& offered() const { return offered_; }
 
   // `change` runs on the driver thread and owns what it needs.
   template <typename Value>
@@ -199,6 +233,7 @@ class MigControl::Impl {
     if (!session_) return;
     std::shared_ptr<nvml::Session> session = std::move(session_);
     session_.reset();
+    offered_ = std::make_shared<OfferedProfiles>();  // another driver may offer others
     // Where a call hangs, the shutdown would too; then the session stays open until the end.
     if (worker_.abandoned() > 0) return;
     worker_.Run("", JobLimits(options_.deadline),
@@ -243,6 +278,7 @@ class MigControl::Impl {
   const ControlLimits limits_;
   Worker worker_;
   std::shared_ptr<nvml::Session> session_;
+  std::shared_ptr<OfferedProfiles> offered_ = std::make_shared<OfferedProfiles>();
   std::uint64_t generation_ = 0;
 };
 
@@ -269,8 +305,9 @@ base::Result<model::ComputeInstanceId> MigControl::CreateCompute(const model::Pc
                                                                  model::GpuInstanceId instance,
                                                                  std::uint32_t slices) {
   return impl_->Run<model::ComputeInstanceId>(
-      gpu, impl_->limits().instance, [instance, slices](Conversation& conversation) {
-        return CreateComputeOn(conversation, instance, slices);
+      gpu, impl_->limits().instance,
+      [gpu, instance, slices, offered = impl_->offered()](Conversation& conversation) {
+        return CreateComputeOn(gpu, conversation, *offered, instance, slices);
       });
 }
 

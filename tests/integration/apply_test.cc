@@ -2,6 +2,7 @@
 
 #include "service/mig/apply.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <map>
@@ -264,6 +265,36 @@ TEST(ApplyTest, PutsEverythingBackWhenItIsStopped) {
             (std::vector<std::string>{"stopped before it was done",
                                       "GPU 0: put back as it was: MIG on: 7g.40gb@0",
                                       "GPU 1: put back as it was: MIG on: 7g.40gb@0"}));
+}
+
+void ExpectNoWaitForACallThatHangs() {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0, 1", "7g.40gb: 1"));
+  node.limits.instance = std::chrono::milliseconds(200);
+  node.machine().HangCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0);
+  const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "3g.20gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->applied);
+  EXPECT_EQ(result->errors,
+            (std::vector<std::string>{
+                "GPU 0: create GPU instance 3g.20gb at slice 4: "
+                "nvmlDeviceCreateGpuInstanceWithPlacement did not come back within 0.2 s: see the "
+                "kernel log, then reset the GPU or reboot the node",
+                "GPU 0: could not be put back (create GPU instance 7g.40gb at slice 0: an earlier "
+                "driver call has not come back); it is now MIG on: empty"}));
+  EXPECT_EQ(node.Layout(1), "MIG on: 3g.20gb@4") << "the other GPU is finished";
+}
+
+TEST(ApplyTest, DoesNotWaitForACallThatHangs) {
+  // A session with a call that hangs stays open until its process ends.
+  const pid_t child = fork();
+  if (child == 0) {
+    ExpectNoWaitForACallThatHangs();
+    _exit(HasFailure() ? 1 : 0);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 TEST(ApplyTest, RemovesALeftOverInstanceInOneGo) {

@@ -37,7 +37,7 @@ base::Result<service::mig::ApplyReport> NodeUnderChange::Apply(const std::string
     if (on_step) on_step(steps_.back());
   };
   hw::InventoryReader reader(Options());
-  hw::MigControl control(Options());
+  hw::MigControl control(Options(), limits);
   return service::mig::Apply(
       reader, control,
       [&](const model::Inventory& inventory) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,6 +29,7 @@ class NodeUnderChange {
                                                 std::atomic<bool>* stop = nullptr);
   // Each step that was begun, as "GPU 0: create GPU instance …", of the last Apply.
   [[nodiscard]] const std::vector<std::string>& steps() const { return steps_; }
+  hw::ControlLimits limits;
   // Called before each step.
   std::function<void(const std::string& step)> on_step;
 
