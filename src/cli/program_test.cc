@@ -7,6 +7,7 @@
 #include "base/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
+#include "cli/mig_parted.h"
 #include "tests/golden/golden.h"
 
 namespace partita::cli {
@@ -17,6 +18,11 @@ TEST(Program, ExplainsItself) {
   const std::vector<std::string> status = {"status"};
   golden::ExpectGolden("help/partita.txt", base::HelpText(program, {}));
   golden::ExpectGolden("help/partita-status.txt", base::HelpText(program, status));
+  const std::vector<std::string> mig = {"mig"}, plan = {"mig", "plan"}, apply = {"mig", "apply"};
+  golden::ExpectGolden("help/partita-mig.txt", base::HelpText(program, mig));
+  golden::ExpectGolden("help/partita-mig-plan.txt", base::HelpText(program, plan));
+  golden::ExpectGolden("help/partita-mig-apply.txt", base::HelpText(program, apply));
+  golden::ExpectGolden("help/nvidia-mig-parted.txt", base::HelpText(MakeMigPartedProgram(), {}));
 }
 
 TEST(Program, DocumentsEveryExitStatus) {

@@ -1,0 +1,40 @@
+#!/usr/bin/env bash
+# Under the name nvidia-mig-parted every error is told in the reference's words, with status 1;
+# --exit-codes=extended tells them apart.
+source "$(dirname "$0")/common.sh"
+export PARTITA_RUN_DIR=$work/run
+ln -s "$PARTITA_BIN/partita" "$work/nvidia-mig-parted"
+parted() { on_node "$work/nvidia-mig-parted" "$@"; }
+
+up h200-vm
+cat >"$work/mig.yaml" <<'YAML'
+version: v1
+mig-configs:
+  one:
+    - devices: all
+      mig-enabled: true
+      mig-devices: {1g.18gb: 7}
+  two:
+    - devices: all
+      mig-enabled: true
+      mig-devices: {3g.71gb: 2, 1g.18gb: 1}
+YAML
+run 1 parted apply
+complains "Missing required flags 'config-file'"
+shows "Usage: nvidia-mig-parted apply"
+run 1 parted apply -f "$work/mig.yaml"
+complains "Missing required flag 'selected-config' when more than one config available"
+run 1 parted assert -f "$work/mig.yaml" -c three
+complains "Selected mig-config not present: three"
+run 1 parted export -o xml
+complains "Unrecognized 'output-format': xml"
+run 1 parted apply -f "$work/mig.yaml" -c one --bogus
+echo "version: v2" >"$work/bad.yaml"
+run 1 parted apply -f "$work/bad.yaml"
+complains "Error parsing config file: " "bad.yaml:1:10"
+run 1 parted apply -f "$work/mig.yaml" -c two
+complains "take 9 memory slices, and the GPU has 8"
+run 2 parted --exit-codes=extended apply -f "$work/mig.yaml" -c two
+run 3 parted --exit-codes=extended assert -f "$work/mig.yaml" -c one
+run 6 "$work/nvidia-mig-parted" --exit-codes=extended assert -f "$work/mig.yaml" -c one
+run 1 "$work/nvidia-mig-parted" assert -f "$work/mig.yaml" -c one
