@@ -97,6 +97,7 @@ base::Result<void> ResetGpus(const std::vector<model::PciAddress>& gpus,
                              const ResetOptions& options) {
   TRY(tool, FindNvidiaSmi(options.driver_root));
   std::vector<std::string> addresses;
+  addresses.reserve(gpus.size());
   for (const model::PciAddress& gpu : gpus) addresses.push_back(gpu.NvmlBusId());
   base::Subprocess command;
   command.arguments = {tool, "-r", "-i", fmt::format("{}", fmt::join(addresses, ","))};

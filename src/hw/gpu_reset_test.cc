@@ -16,11 +16,11 @@ using std::chrono::milliseconds;
 // A driver root whose nvidia-smi is a script.
 class ResetTest : public ::testing::Test {
  protected:
-  ResetTest() {
+  void SetUp() override {
     std::string pattern = std::filesystem::temp_directory_path() / "partita-reset-XXXXXX";
     root_ = mkdtemp(pattern.data());
   }
-  ~ResetTest() override { (void)base::RemoveTree(root_); }
+  void TearDown() override { (void)base::RemoveTree(root_); }
 
   [[nodiscard]] std::string Tool() const { return root_ + "/usr/bin/nvidia-smi"; }
   void Install(const std::string& script) {

@@ -252,6 +252,24 @@ TEST(ApplyTest, KeepsTheModePendingWhenTheResetFails) {
   EXPECT_EQ(node.Layout(1), "MIG on: 7g.40gb@0") << "reset alone";
 }
 
+TEST(ApplyTest, TakesBackAModeThatSomebodyKeepsFromChanging) {
+  NodeUnderChange node("h200-vm");
+  node.on_step = [&](const std::string&) {
+    node.on_step = nullptr;
+    node.Use(0, std::nullopt);
+  };
+  const base::Result<ApplyReport> result = node.Apply(All("7g.141gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  const std::string name = node.Read().gpus[0].processes.at(0).name;
+  EXPECT_EQ(result->errors,
+            (std::vector<std::string>{
+                fmt::format("GPU 0: enable MIG mode: something holds the GPU; it is used by pid {} "
+                            "({})",
+                            getpid(), name),
+                "GPU 0: put back as it was: MIG off"}));
+  EXPECT_EQ(node.Layout(0), "MIG off");
+}
+
 TEST(ApplyTest, PutsEverythingBackWhenItIsStopped) {
   NodeUnderChange node("dgx-a100-40");
   ExpectApplied(node, Some("0, 1", "7g.40gb: 1"));

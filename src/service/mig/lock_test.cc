@@ -16,11 +16,11 @@ namespace {
 
 class LockTest : public ::testing::Test {
  protected:
-  LockTest() {
+  void SetUp() override {
     std::string pattern = std::filesystem::temp_directory_path() / "partita-lock-XXXXXX";
     directory_ = mkdtemp(pattern.data());
   }
-  ~LockTest() override { (void)base::RemoveTree(directory_); }
+  void TearDown() override { (void)base::RemoveTree(directory_); }
 
   [[nodiscard]] ChangeLock::Request Ask(const std::string& command) const {
     return {.directory = directory_ + "/run", .command = command};

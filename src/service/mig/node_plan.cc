@@ -185,6 +185,7 @@ std::string Describe(const model::Gpu& gpu) {
   std::sort(instances.begin(), instances.end(),
             [](const auto* a, const auto* b) { return a->placement.start < b->placement.start; });
   std::vector<std::string> texts;
+  texts.reserve(instances.size());
   for (const model::GpuInstance* instance : instances)
     texts.push_back(InstanceText(*gpu.mig, *instance));
   return fmt::format("{}: {}", text,
