@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# One change at a time: the second is told who is at it, or waits with --wait.
+source "$(dirname "$0")/common.sh"
+export PARTITA_RUN_DIR=$work/run
+
+up h200-vm
+mkdir "$work/run"
+exec {lock}>"$work/run/agent.lock"
+flock "$lock"
+echo "4711 partita mig apply" >&"$lock"
+run 4 on_node partita mig apply --want 1g.18gb:7
+complains "pid 4711 (partita mig apply) is changing this node's GPUs" "--wait"
+silent out
+# Looking needs no lock.
+run 0 on_node partita mig plan --want 1g.18gb:7
+
+on_node partita mig apply --want 1g.18gb:7 --wait {lock}>&- >"$work/waited" 2>&1 &
+flock -u "$lock"
+wait $! || fail "it did not go on: $(cat "$work/waited")"
+run 0 on_node partita mig assert --want 1g.18gb:7
