@@ -157,8 +157,9 @@ Lines DrawNotCapable(const model::Inventory& node, const Look& look) {
     const std::string label = GpuLabel(gpu);
     Line first = Line().Add(label, Ink::kStrong).Add(" ");
     const std::string name = Clean(gpu.name, look.utf8);
+    const std::string why = gpu.faults.empty() ? "cannot do MIG" : gpu.faults.front().text;
     const std::string text =
-        label == gpu.name ? "cannot do MIG" : fmt::format("{} cannot do MIG", name);
+        label == gpu.name ? why : fmt::format("{} {}", name, Clean(why, look.utf8));
     Append(Wrapped(first, kIndent, text, Ink::kPlain, look), lines);
   }
   return lines;

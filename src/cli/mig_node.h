@@ -65,7 +65,7 @@ struct GpuKind {
 
 // `── GPUs 0-7  NVIDIA A100-SXM4-40GB ───────`
 [[nodiscard]] Line KindHeading(const model::Inventory& node, const GpuKind& kind, const Look& look);
-// A line for every GPU that cannot do MIG.
+// A line for every GPU that cannot do MIG, or cannot be asked.
 [[nodiscard]] Lines DrawNotCapable(const model::Inventory& node, const Look& look);
 
 // "0-6", "0,2,4": numbers in ascending order.

@@ -45,6 +45,7 @@ TEST(MigPictures, ShowLooksAsReviewed) {
       "mig/show-dgx-ascii.txt",
       Text(DrawMigShow(DgxA100Mixed().inventory, Look{.width = 100, .utf8 = false})));
   golden::ExpectGolden("mig/show-mixed.txt", Text(DrawMigShow(MixedProducts().inventory, Look{})));
+  golden::ExpectGolden("mig/show-faulty.txt", Text(DrawMigShow(FaultyNode().inventory, Look{})));
   golden::ExpectGolden("mig/show-dgx.json",
                        base::ToJson(MigShowDocument(DgxA100Mixed().inventory)));
 }

@@ -85,6 +85,7 @@ Value GpuValue(const Gpu& gpu) {
   if (gpu.uuid) map.Set("uuid", gpu.uuid->value());
   map.Set("product", gpu.name).Set("pciAddress", gpu.pci.ToString());
   map.Set("migCapable", gpu.mig.has_value());
+  if (!gpu.mig && !gpu.faults.empty()) map.Set("fault", gpu.faults.front().text);
   Value holders = Value::List();
   for (const model::Process& process : gpu.processes) holders.Add(HolderValue(process));
   if (gpu.mig) {
@@ -130,7 +131,14 @@ Lines DrawMigShow(const model::Inventory& node, const Look& look) {
   for (const Gpu& gpu : node.gpus) {
     if (!lines.empty()) lines.emplace_back();
     lines.push_back(DrawGpuHeading(gpu, look));
-    lines.push_back(MigModeLine(gpu, kIndent));
+    if (!gpu.mig && !gpu.faults.empty()) {
+      // Whether it can do MIG, nobody can ask now.
+      const Line mark = Line().PadTo(kIndent).Add(look.glyphs().fault, Ink::kFault).Add(" ");
+      const std::string text = Clean(gpu.faults.front().text, look.utf8);
+      Append(Wrapped(mark, mark.width(), text, Ink::kPlain, look), lines);
+    } else {
+      lines.push_back(MigModeLine(gpu, kIndent));
+    }
     if (gpu.mig && gpu.mig->enabled) {
       Append(DrawSlices(gpu, kIndent, look), lines);
       AddUnclaimed(gpu, look, lines);

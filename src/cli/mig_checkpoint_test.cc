@@ -1,0 +1,83 @@
+#include "cli/mig_checkpoint.h"
+
+#include <string>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+#include "base/value.h"
+#include "cli/sample_inventories.h"
+#include "service/mig/node_plan.h"
+#include "tests/golden/golden.h"
+
+namespace partita::cli {
+namespace {
+
+// The sample node with the profile ids that drivers give compute instances, which it leaves out.
+model::Inventory Node() {
+  model::Inventory node = DgxA100Mixed().inventory;
+  for (model::Gpu& gpu : node.gpus) {
+    if (!gpu.mig) continue;
+    for (model::GpuInstance& instance : gpu.mig->instances) {
+      for (model::ComputeInstance& compute : instance.compute_instances) {
+        compute.profile = compute.slice_count == 7 ? 4 : compute.slice_count - 1;
+      }
+    }
+  }
+  return node;
+}
+
+TEST(Checkpoint, LooksAsReviewed) {
+  golden::ExpectGolden("mig/checkpoint-dgx.json", base::ToJson(CheckpointDocument(Node())));
+}
+
+TEST(Checkpoint, IsInForceWhereItWasTaken) {
+  const model::Inventory node = Node();
+  const std::string text = base::ToJson(CheckpointDocument(node));
+  const Checkpoint checkpoint = Checkpoint::Parse(text, "checkpoint.json").value();
+  const service::mig::NodeGoal goal = checkpoint.Resolve(node).value();
+  ASSERT_EQ(goal.size(), node.gpus.size());
+  for (const service::mig::GpuTarget& target : goal) {
+    EXPECT_EQ(target, service::mig::AsItIs(node, target.gpu)) << target.gpu;
+  }
+}
+
+TEST(Checkpoint, FindsGpusByUuidWhereverTheyAre) {
+  model::Inventory node = Node();
+  const Checkpoint checkpoint =
+      Checkpoint::Parse(base::ToJson(CheckpointDocument(node)), "checkpoint.json").value();
+  std::swap(node.gpus[0], node.gpus[3]);
+  EXPECT_FALSE(checkpoint.Resolve(node)->front().exact->empty());
+  node.gpus.pop_back();
+  const base::Result<service::mig::NodeGoal> goal = checkpoint.Resolve(node);
+  ASSERT_FALSE(goal.ok());
+  EXPECT_EQ(goal.error().code(), base::ErrorCode::kNotFound);
+}
+
+TEST(Checkpoint, RefusesWhatAGpuDoesNotOffer) {
+  const model::Inventory node = Node();
+  std::string text = base::ToJson(CheckpointDocument(node));
+  const std::size_t start = text.find("\"Start\": 4");
+  ASSERT_NE(start, std::string::npos);
+  text.replace(start, 10, "\"Start\": 9");
+  const base::Result<service::mig::NodeGoal> goal =
+      Checkpoint::Parse(text, "checkpoint.json")->Resolve(node);
+  ASSERT_FALSE(goal.ok());
+  EXPECT_NE(goal.error().message().find("at slice 9"), std::string::npos);
+}
+
+TEST(Checkpoint, TellsEveryProblemWithItsPlace) {
+  const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(
+      R"({"Version": "v2", "MigState": {"Devices": [{"UUID": "GPU-x", "MigMode": 2,
+  "GpuInstances": [{"ProfileID": 0, "Placement": {"Start": 0}, "ComputeInstances":
+    [{"ProfileID": 99}]}]}]}})",
+      "checkpoint.json");
+  ASSERT_FALSE(checkpoint.ok());
+  const std::string& message = checkpoint.error().message();
+  EXPECT_NE(message.find("checkpoint.json:1:13: unknown version"), std::string::npos) << message;
+  EXPECT_NE(message.find("checkpoint.json:1:73:"), std::string::npos) << message;
+  EXPECT_NE(message.find("checkpoint.json:3:20:"), std::string::npos) << message;
+}
+
+}  // namespace
+}  // namespace partita::cli
