@@ -7,11 +7,13 @@
 #include <set>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "cli/words.h"
+#include "model/selector.h"
 
 namespace partita::cli {
 
@@ -53,6 +55,17 @@ std::set<PciAddress> Find(const Inventory& inventory, const std::string& word) {
   return found;
 }
 
+// All GPUs of a product, by its name.
+std::set<PciAddress> FindProduct(const Inventory& inventory, const std::string& word) {
+  std::set<PciAddress> found;
+  const base::Result<model::GpuSelector> selector = model::GpuSelector::Parse(word);
+  if (!selector.ok() || !std::holds_alternative<model::ProductName>(selector->choice())) return {};
+  for (const Gpu& gpu : inventory.gpus) {
+    if (selector->Matches(gpu)) found.insert(gpu.pci);
+  }
+  return found;
+}
+
 std::string Names(const Inventory& inventory) {
   std::string names;
   for (const Gpu& gpu : inventory.gpus) {
@@ -82,6 +95,10 @@ base::Result<Inventory> SelectGpus(Inventory inventory, const std::vector<std::s
   if (wanted.empty()) return inventory;
   std::set<PciAddress> chosen;
   for (const std::string& word : wanted) {
+    if (const std::set<PciAddress> product = FindProduct(inventory, word); !product.empty()) {
+      chosen.insert(product.begin(), product.end());
+      continue;
+    }
     const std::set<PciAddress> found = Find(inventory, word);
     if (found.size() != 1) {
       return base::MakeError(base::ErrorCode::kInvalid, "--gpu {}: {}", base::Quoted(word),

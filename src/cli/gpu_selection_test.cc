@@ -50,6 +50,12 @@ TEST(SelectGpus, SaysWhatThereIsWhenNothingFits) {
   EXPECT_EQ(Chosen(VfioNode(), {""}).substr(0, 31), "partita: --gpu \"\": no such GPU\n");
 }
 
+TEST(SelectGpus, TakesEveryGpuOfAProduct) {
+  EXPECT_EQ(SelectGpus(DgxA100Mixed().inventory, {"a100-sxm4-40gb"})->gpus.size(), 8U);
+  EXPECT_EQ(SelectGpus(H200Idle().inventory, {"NVIDIA H200"})->gpus.size(), 1U);
+  EXPECT_FALSE(SelectGpus(H200Idle().inventory, {"H100"}).ok());
+}
+
 TEST(SelectGpus, RefusesAnAmbiguousStart) {
   EXPECT_EQ(Chosen(DgxA100Mixed(), {"GPU-"}).substr(0, 43),
             "partita: --gpu \"GPU-\": fits several GPUs\n  ");

@@ -11,7 +11,7 @@ Option GpuOption() {
   return {.name = "gpu",
           .letter = 'g',
           .value_name = "ID",
-          .help = "only this GPU, by index, PCI address, UUID or the start of one",
+          .help = "only this GPU, by index, PCI address, UUID or its start, or product",
           .repeatable = true};
 }
 

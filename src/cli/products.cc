@@ -36,9 +36,9 @@ class FactReader {
   explicit FactReader(config::Problems& problems) : problems_(problems) {}
 
   const Node& At(const Node& map, std::string_view key) {
-    static const Node kNothing;
+    static const Node nothing;
     const Node* found = config::Require(map, key, problems_);
-    return found != nullptr ? *found : kNothing;
+    return found != nullptr ? *found : nothing;
   }
   std::uint64_t Number(const Node& node) {
     return config::ReadUnsigned(node, problems_).value_or(0);
@@ -141,6 +141,7 @@ base::Result<model::Gpu> ProductGpu(std::string_view name) {
   if (found.size() == 1) return ReadProduct(*found.front());
   if (found.size() > 1) {
     std::vector<std::string> meant;
+    meant.reserve(found.size());
     for (const BuiltInFile* file : found) meant.push_back(ProductOf(*file));
     return base::MakeError(base::ErrorCode::kInvalid, "{} may be {}", base::Quoted(name),
                            base::JoinWithOr(meant));

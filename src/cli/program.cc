@@ -69,7 +69,7 @@ Command StatusCommand() {
       .options = {{.name = "gpu",
                    .letter = 'g',
                    .value_name = "ID",
-                   .help = "only this GPU, by index, PCI address, UUID or the start of one",
+                   .help = "only this GPU, by index, PCI address, UUID or its start, or product",
                    .repeatable = true},
                   {.name = "details",
                    .letter = 'd',
