@@ -59,8 +59,13 @@ Value CheckpointDocument(const model::Inventory& node) {
   Value devices = Value::List();
   for (const model::Gpu& gpu : node.gpus) {
     if (!gpu.mig || !gpu.uuid) continue;
+    // In the reference's order, profile by profile: it compares lists by position.
+    std::vector<model::GpuInstance> ordered = gpu.mig->instances;
+    std::stable_sort(ordered.begin(), ordered.end(), [&](const auto& a, const auto& b) {
+      return ConstantOf(*gpu.mig, a.profile) < ConstantOf(*gpu.mig, b.profile);
+    });
     Value instances = Value::List();
-    for (const model::GpuInstance& instance : gpu.mig->instances) {
+    for (const model::GpuInstance& instance : ordered) {
       instances.Add(InstanceValue(*gpu.mig, instance));
     }
     devices.Add(Value::Map()

@@ -121,12 +121,16 @@ Outcome LoadSelected(const Invocation& invocation, std::optional<Selected>& sele
   const std::string name = invocation.Get("selected-config").value_or("");
   const std::vector<config::MigConfig>& configs = selected->file.configs();
   if (name.empty() && configs.size() != 1) {
-    return Failure{"missing required flag 'selected-config' when more than one config available",
-                   kExitInvalidInput, true};
+    return Failure{
+        "error selecting MIG config: missing required flag 'selected-config' when more "
+        "than one config available",
+        kExitInvalidInput};
   }
   const Result<const config::MigConfig*> config = selected->file.Select(name);
   if (!config.ok()) {
-    return Failure{fmt::format("selected mig-config not present: {}", name), kExitInvalidInput};
+    return Failure{
+        fmt::format("error selecting MIG config: selected mig-config not present: {}", name),
+        kExitInvalidInput};
   }
   selected->config = *config;
   return std::nullopt;

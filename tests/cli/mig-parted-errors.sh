@@ -23,9 +23,9 @@ run 1 parted apply
 complains "Missing required flags 'config-file'"
 shows "Usage: nvidia-mig-parted apply"
 run 1 parted apply -f "$work/mig.yaml"
-complains "Missing required flag 'selected-config' when more than one config available"
+complains "Error selecting MIG config: missing required flag 'selected-config' when more than one config available"
 run 1 parted assert -f "$work/mig.yaml" -c three
-complains "Selected mig-config not present: three"
+complains "Error selecting MIG config: selected mig-config not present: three"
 run 1 parted export -o xml
 complains "Unrecognized 'output-format': xml"
 run 1 parted apply -f "$work/mig.yaml" -c one --bogus
