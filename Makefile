@@ -17,7 +17,7 @@ build/%/build.ninja: CMakeLists.txt CMakePresets.json cmake/*.cmake
 .PHONY: build
 build: setup-build+test build/dev/build.ninja ## Build everything with tests (build/dev)
 	@echo "building (build/dev)"
-	@cmake --build build/dev -j$(JOBS) | grep -vE '^\[[0-9/]+\] (Building|Linking|Generating)' || [ $${PIPESTATUS[0]} -eq 0 ]
+	@scripts/build build/dev $(JOBS)
 
 .PHONY: demo
 demo: build ## A simulated DGX A100 with full GPUs and MIG devices, drawn by `partita status`
@@ -30,7 +30,7 @@ test: build ## Every unit, integration and command-line test
 
 .PHONY: release
 release: setup-build build/release/build.ninja ## The binaries that are shipped (build/release/bin)
-	@cmake --build build/release -j$(JOBS)
+	@scripts/build build/release $(JOBS)
 	@ls -l build/release/bin/partita
 
 .PHONY: compat
@@ -39,12 +39,12 @@ compat: build setup-compat ## NVIDIA's own programs judge the simulator
 
 .PHONY: asan
 asan: setup-build+test build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
-	@cmake --build build/asan -j$(JOBS) | tail -1
+	@scripts/build build/asan $(JOBS)
 	@ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
 
 .PHONY: tsan
 tsan: setup-build+test build/tsan/build.ninja ## Tests under the thread sanitizer
-	@cmake --build build/tsan -j$(JOBS) | tail -1
+	@scripts/build build/tsan $(JOBS)
 	@ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
 
 .PHONY: soak
@@ -53,12 +53,12 @@ soak: build ## 16 processes in several PID namespaces, killed at random (SOAK_SE
 
 .PHONY: bench
 bench: setup-build+bench+compat build/bench/build.ninja ## Figures, each beside the same work by NVIDIA's programs
-	@cmake --build build/bench -j$(JOBS) | tail -1
+	@scripts/build build/bench $(JOBS)
 	@bench/run --build build/bench
 
 .PHONY: fuzz
 fuzz: setup-build+fuzz build/fuzz/build.ninja ## Every fuzzer for FUZZ_SECONDS (default 30)
-	@cmake --build build/fuzz --target fuzzers -j$(JOBS) | tail -1
+	@scripts/build build/fuzz $(JOBS) fuzzers
 	@scripts/fuzz build/fuzz $(or $(FUZZ_SECONDS),30)
 
 .PHONY: format
@@ -67,7 +67,7 @@ format: setup-tidy ## clang-format on every C++ file
 
 .PHONY: tidy
 tidy: setup-build+test+tidy build/tidy/build.ninja ## clang-tidy on every file; warnings are errors
-	@cmake --build build/tidy -j$(JOBS)
+	@scripts/build build/tidy $(JOBS)
 
 .PHONY: clean
 clean: ## Remove build/
