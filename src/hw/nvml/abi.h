@@ -101,6 +101,7 @@ enum nvmlIntNvLinkDeviceType_enum {
 #define NVML_DEVICE_MIG_ENABLE 0x1
 #define NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED 0x0
 #define NVML_VALUE_TYPE_UNSIGNED_INT 1
+#define NVML_FI_DEV_RESET_STATUS 226
 #define NVML_FI_DEV_GET_GPU_RECOVERY_ACTION 230
 
 enum nvmlDeviceGpuRecoveryAction_enum {

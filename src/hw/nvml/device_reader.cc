@@ -49,16 +49,29 @@ std::string_view RecoveryText(unsigned action) {
   }
 }
 
-void ReadRecoveryAction(DeviceCalls& calls) {
-  nvmlFieldValue_t field{};
-  field.fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
-  if (!calls.Ask(calls.api().field_values, 1, &field)) return;
-  // The call answers for the batch, the element for itself; before driver 570 it is not known.
-  if (field.nvmlReturn != NVML_SUCCESS || field.valueType != NVML_VALUE_TYPE_UNSIGNED_INT) return;
-  const unsigned action = field.value.uiVal;
-  if (action == NVML_GPU_RECOVERY_ACTION_NONE) return;
-  calls.AddFault({model::FaultKind::kRecoveryAction,
-                  fmt::format("{} (recovery action {})", RecoveryText(action), action)});
+// The value of a field, if the driver knows it. The call answers for the batch, the element for
+// itself.
+std::optional<unsigned> UnsignedIn(const nvmlFieldValue_t& field) {
+  if (field.nvmlReturn != NVML_SUCCESS || field.valueType != NVML_VALUE_TYPE_UNSIGNED_INT)
+    return std::nullopt;
+  return field.value.uiVal;
+}
+
+// Drivers before 570 know neither field.
+void ReadRecovery(DeviceCalls& calls) {
+  nvmlFieldValue_t fields[2] = {};
+  fields[0].fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
+  fields[1].fieldId = NVML_FI_DEV_RESET_STATUS;
+  if (!calls.Ask(calls.api().field_values, 2, fields)) return;
+  const unsigned action = UnsignedIn(fields[0]).value_or(NVML_GPU_RECOVERY_ACTION_NONE);
+  if (action != NVML_GPU_RECOVERY_ACTION_NONE) {
+    calls.AddFault({model::FaultKind::kRecoveryAction,
+                    fmt::format("{} (recovery action {})", RecoveryText(action), action)});
+  }
+  if (UnsignedIn(fields[1]).value_or(0) != 0) {
+    calls.AddFault({model::FaultKind::kResetRequired,
+                    "a reset is pending: stop its workloads, then nvidia-smi -r -i <index>"});
+  }
 }
 
 void ReadPcie(DeviceCalls& calls, model::Gpu& gpu) {
@@ -169,7 +182,7 @@ std::optional<model::Memory> ReadMemory(DeviceCalls& calls, nvmlDevice_t device)
 
 void ReadBoard(DeviceCalls& calls, model::Gpu& gpu) {
   const Api& api = calls.api();
-  ReadRecoveryAction(calls);
+  ReadRecovery(calls);
   gpu.serial = calls.GetText<NVML_DEVICE_SERIAL_BUFFER_SIZE>(api.serial);
   gpu.part_number = calls.GetText<NVML_DEVICE_PART_NUMBER_BUFFER_SIZE>(api.part_number);
   gpu.vbios = calls.GetText<NVML_DEVICE_VBIOS_VERSION_BUFFER_SIZE>(api.vbios);
