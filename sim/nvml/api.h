@@ -139,7 +139,16 @@ const Machine* MachineWithoutInit();
 uint32_t VisibleCount();
 uint32_t VisibleGpu(uint32_t index);  // index into Machine::boards, or kNone
 uint32_t IndexOf(uint32_t gpu);       // NVML index, or kNone when not visible
-bool MigDeviceVisible(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance);
+
+// Which MIG devices this process sees: those whose two capability nodes it may open. For one call.
+class MigVisibility {
+ public:
+  MigVisibility();
+  bool Sees(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance) const;
+
+ private:
+  uint64_t view_ = 0;  // names all that decides; 0: may change unnoticed
+};
 
 // A consistent copy, for calls that look GPUs up or compare two of them.
 Gpu ReadGpu(uint32_t gpu);

@@ -16,10 +16,11 @@ namespace {
 template <class F>
 bool VisitMigDevices(uint32_t gpu, const Gpu& state, F visit) {
   if (state.mig_current == 0) return false;
+  const MigVisibility visibility;
   for (uint32_t gi = 0; gi < kMaxGpuInstances; ++gi) {
     if (state.instances[gi].live == 0) continue;
     for (uint32_t ci = 0; ci < kMaxComputeInstances; ++ci) {
-      if (state.instances[gi].compute[ci].live == 0 || !MigDeviceVisible(gpu, gi, ci)) continue;
+      if (state.instances[gi].compute[ci].live == 0 || !visibility.Sees(gpu, gi, ci)) continue;
       if (visit(gi, ci)) return true;
     }
   }

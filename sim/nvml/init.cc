@@ -6,14 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include "sim/nvml/api.h"
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/session.h"
-#include "sim/state/files.h"
 #include "sim/state/mig.h"
 
 namespace partita::sim::nvml {
@@ -60,19 +57,6 @@ bool Switch(const char* name, bool otherwise) {
   const char* value = getenv(name);
   if (value == nullptr || value[0] == '\0') return otherwise;
   return strcmp(value, "0") != 0 && strcmp(value, "off") != 0;
-}
-
-// 0 when the process may use the node. Without the driver a granted open fails with ENXIO, while a
-// device cgroup refuses with EPERM first. A node masked by another file is not granted.
-int Grant(const char* path, uint32_t major, uint32_t minor, int mode) {
-  FileIdentity identity{};
-  int error = IdentifyPath(path, &identity);
-  if (error != 0) return error;
-  if (!S_ISCHR(identity.mode) || identity.node != makedev(major, minor)) return ENOENT;
-  const int fd = open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  error = fd >= 0 ? 0 : errno;
-  if (fd >= 0) close(fd);
-  return error == ENXIO || error == ENODEV ? 0 : error;
 }
 
 // Keeps a descriptor of the node, so that this client shows in /proc/<pid>/fd as with a driver.
@@ -251,20 +235,6 @@ nvmlReturn_t Shutdown(Session& session) {
 }
 
 }  // namespace
-
-bool MigDeviceVisible(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance) {
-  if (TheSession().visibility == 0) return true;
-  const Machine& machine = TheMachine();
-  const uint32_t minors[] = {
-      GpuInstanceMinor(machine.boards[gpu].minor, gpu_instance),
-      ComputeInstanceMinor(machine.boards[gpu].minor, gpu_instance, compute_instance)};
-  for (const uint32_t minor : minors) {
-    char path[64];
-    snprintf(path, sizeof path, "/dev/nvidia-caps/nvidia-cap%u", minor);
-    if (Grant(path, machine.major_caps, minor, O_RDONLY) != 0) return false;
-  }
-  return true;
-}
 
 const Machine* MachineWithoutInit() {
   Session& session = TheSession();

@@ -38,11 +38,12 @@ nvmlReturn_t SetMode(const Device& device, unsigned int mode, nvmlReturn_t* acti
 
 // MIG devices are numbered by ascending GPU instance, then compute instance, over those visible.
 nvmlReturn_t FindMigDevice(const Device& device, unsigned int index, nvmlDevice_t* out) {
+  const MigVisibility visibility;
   unsigned int seen = 0;
   for (uint32_t gi = 0; gi < kMaxGpuInstances; ++gi) {
     const GpuInstance& instance = device.state.instances[gi];
     for (uint32_t ci = 0; instance.live != 0 && ci < kMaxComputeInstances; ++ci) {
-      if (instance.compute[ci].live == 0 || !MigDeviceVisible(device.gpu, gi, ci)) continue;
+      if (instance.compute[ci].live == 0 || !visibility.Sees(device.gpu, gi, ci)) continue;
       if (seen++ != index) continue;
       *out = MigDeviceHandle(device.gpu, gi, ci);
       return NVML_SUCCESS;

@@ -32,6 +32,8 @@ struct Session {
   int32_t nodes[kMaxNodes];  // O_PATH descriptors, as a driver library keeps its nodes open
   uint64_t epoch;      // atomic; names this initialisation: event sets of another one are gone
   uint64_t owner_pid;  // where the kernel cannot clear the page (before 4.14): who initialised
+  // Atomic: the view (visibility.cc) in which both nodes of a MIG device could be opened.
+  uint64_t mig_seen_in[kMaxGpus][kMaxGpuInstances][kMaxComputeInstances];
 };
 
 Session& TheSession();
@@ -60,6 +62,10 @@ bool IsCutOff();
 // Finds the state file: PARTITA_SIM_STATE, else sim/state in a directory above the library's real
 // path, else the node's fixed path. False: none exists.
 bool LocateState(char* path /* kMaxPath */);
+
+// 0 when the process may use the node. Without the driver a granted open fails with ENXIO, while a
+// device cgroup refuses with EPERM first. A node masked by another file is not granted.
+int Grant(const char* path, uint32_t major, uint32_t minor, int mode);
 
 // Frees event sets that waiters sleep on (events.cc).
 void WakeEventWaiters();

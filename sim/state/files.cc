@@ -21,6 +21,8 @@ int Identify(int directory, const char* path, int flags, FileIdentity* out) {
   out->inode = found.st_ino;
   out->size = static_cast<uint64_t>(found.st_size);
   out->node = found.st_rdev;
+  out->changed_ns = static_cast<uint64_t>(found.st_ctim.tv_sec) * 1000000000 +
+                    static_cast<uint64_t>(found.st_ctim.tv_nsec);
   out->mode = found.st_mode;
   return 0;
 }

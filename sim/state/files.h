@@ -8,8 +8,9 @@ namespace partita::sim {
 
 struct FileIdentity {
   uint64_t device, inode, size;
-  uint64_t node;  // device number of a device node
-  uint32_t mode;  // type and permissions
+  uint64_t node;        // device number of a device node
+  uint64_t changed_ns;  // since 1970: contents, links or rights; of a directory, its entries
+  uint32_t mode;        // type and permissions
 };
 
 // fstat and lstat by system call: glibc's functions of these names need GLIBC_2.33.
