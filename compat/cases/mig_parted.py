@@ -246,7 +246,11 @@ def assert_fails(node, path, label, *options):
 
 def export(node):
     """GPU index -> devices (None: MIG off), from mig-parted's own export."""
-    document = json.loads(run_or_fail(node, "export", "-o", "json").stdout)
+    return layout_of(json.loads(run_or_fail(node, "export", "-o", "json").stdout), node)
+
+
+def layout_of(document, node):
+    """The same from an exported document."""
     state = {}
     for entry in document["mig-configs"]["current"]:
         devices = dict(entry.get("mig-devices") or {}) if entry["mig-enabled"] else None

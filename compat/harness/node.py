@@ -1,5 +1,6 @@
 """A simulated node of its own directory: raised, used through `partita-sim run`, taken down."""
 
+import contextlib
 import json
 import os
 import re
@@ -62,6 +63,25 @@ class Node:
             self.inside(command), stdin=subprocess.DEVNULL, stdout=output, stderr=output,
             env=self._environment, start_new_session=True,
         )
+
+    @contextlib.contextmanager
+    def job(self, gpu, instance):
+        """A process that uses a slice for as long as the block lasts."""
+        command = [
+            self._context.tool, "workload", "start", "--node", NAME, "--gpu", str(gpu),
+            "--mig", str(instance), "--memory", "1GiB", "--", "sh", "-c", "echo started; read -r _",
+        ]
+        self.log.write("$ " + " ".join(command) + " &")
+        pipe = subprocess.PIPE
+        with subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, text=True, env=self._environment, start_new_session=True,
+        ) as process:
+            try:
+                if process.stdout.readline() != "started\n":
+                    raise Failure(f"no job could be started in GPU instance {instance} of GPU {gpu}")
+                yield process
+            finally:
+                kill_group(process)
 
     # ---- layouts, made by mig-parted ----
 
