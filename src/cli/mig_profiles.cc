@@ -11,6 +11,7 @@
 #include "cli/exit_status.h"
 #include "cli/mig_commands.h"
 #include "cli/mig_node.h"
+#include "cli/status_document.h"
 #include "cli/table.h"
 
 namespace partita::cli {
@@ -63,29 +64,6 @@ std::vector<std::string> Row(const GpuInstanceProfile& profile, const Look& look
   return row;
 }
 
-Value ProfileValue(const GpuInstanceProfile& profile) {
-  Value placements = Value::List();
-  for (const model::Placement& placement : profile.placements) {
-    placements.Add(Value::Map().Set("start", placement.start).Set("size", placement.size));
-  }
-  Value map = Value::Map().Set("name", profile.name);
-  if (!profile.nvml_name.empty()) map.Set("nvmlName", profile.nvml_name);
-  map.Set("constant", profile.constant.value())
-      .Set("id", profile.id.value())
-      .Set("computeSlices", profile.slice_count)
-      .Set("maxInstances", profile.instance_count)
-      .Set("memoryMebibytes", profile.memory.value())
-      .Set("multiprocessors", profile.multiprocessors)
-      .Set("copyEngines", profile.copy_engines)
-      .Set("decoders", profile.decoders)
-      .Set("encoders", profile.encoders)
-      .Set("jpegs", profile.jpegs)
-      .Set("ofas", profile.ofas)
-      .Set("p2p", profile.p2p)
-      .Set("placements", std::move(placements));
-  return map;
-}
-
 }  // namespace
 
 Lines DrawMigProfiles(const model::Inventory& node, const Look& look) {
@@ -115,7 +93,7 @@ Value MigProfilesDocument(const model::Inventory& node) {
   for (const GpuKind& kind : MigKinds(node)) {
     Value profiles = Value::List();
     for (const std::size_t position : SmallestFirst(kind.geometry)) {
-      profiles.Add(ProfileValue(kind.geometry.profiles[position]));
+      profiles.Add(ProfileDocument(kind.geometry.profiles[position]));
     }
     kinds.Add(Value::Map()
                   .Set("product", node.gpus[kind.gpus.front()].name)

@@ -67,27 +67,6 @@ Value PlacementValue(const model::Placement& placement) {
   return Value::Map().Set("start", placement.start).Set("size", placement.size);
 }
 
-Value ProfileValue(const model::GpuInstanceProfile& profile) {
-  Value map = Value::Map();
-  map.Set("name", profile.name);
-  SetIf(map, "nvmlName", profile.nvml_name);
-  map.Set("constant", Plain(profile.constant))
-      .Set("id", Plain(profile.id))
-      .Set("computeSlices", profile.slice_count)
-      .Set("maxInstances", profile.instance_count);
-  SetIf(map, "remainingInstances", profile.remaining);
-  map.Set("memoryMebibytes", Plain(profile.memory))
-      .Set("multiprocessors", profile.multiprocessors)
-      .Set("copyEngines", profile.copy_engines)
-      .Set("decoders", profile.decoders)
-      .Set("encoders", profile.encoders)
-      .Set("jpegEngines", profile.jpegs)
-      .Set("opticalFlowEngines", profile.ofas)
-      .Set("peerToPeer", profile.p2p)
-      .Set("placements", ListOf(profile.placements, PlacementValue));
-  return map;
-}
-
 Value ComputeInstanceValue(const model::ComputeInstance& compute) {
   Value map = Value::Map();
   map.Set("id", Plain(compute.id)).Set("profileId", compute.profile);
@@ -125,7 +104,7 @@ Value MigValue(const model::Mig& mig) {
       .Set("enabled", mig.enabled)
       .Set("pendingEnabled", mig.pending_enabled)
       .Set("memorySlices", mig.memory_slices)
-      .Set("profiles", ListOf(mig.profiles, ProfileValue))
+      .Set("profiles", ListOf(mig.profiles, ProfileDocument))
       .Set("gpuInstances", ListOf(mig.instances, GpuInstanceValue));
 }
 
@@ -269,6 +248,27 @@ Value ProblemValue(const model::Problem& problem) {
 }
 
 }  // namespace
+
+Value ProfileDocument(const model::GpuInstanceProfile& profile) {
+  Value map = Value::Map();
+  map.Set("name", profile.name);
+  SetIf(map, "nvmlName", profile.nvml_name);
+  map.Set("constant", Plain(profile.constant))
+      .Set("id", Plain(profile.id))
+      .Set("computeSlices", profile.slice_count)
+      .Set("maxInstances", profile.instance_count);
+  SetIf(map, "remainingInstances", profile.remaining);
+  map.Set("memoryMebibytes", Plain(profile.memory))
+      .Set("multiprocessors", profile.multiprocessors)
+      .Set("copyEngines", profile.copy_engines)
+      .Set("decoders", profile.decoders)
+      .Set("encoders", profile.encoders)
+      .Set("jpegEngines", profile.jpegs)
+      .Set("opticalFlowEngines", profile.ofas)
+      .Set("peerToPeer", profile.p2p)
+      .Set("placements", ListOf(profile.placements, PlacementValue));
+  return map;
+}
 
 Value StatusDocument(const NodeReport& report) {
   const model::Inventory& inventory = report.inventory;

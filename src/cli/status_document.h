@@ -9,4 +9,7 @@ namespace partita::cli {
 // apis/status-v1.schema.json). What the driver did not say is absent; lists are always there.
 [[nodiscard]] base::Value StatusDocument(const NodeReport& report);
 
+// A MIG profile, as every document of ours shows it.
+[[nodiscard]] base::Value ProfileDocument(const model::GpuInstanceProfile& profile);
+
 }  // namespace partita::cli
