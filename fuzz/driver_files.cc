@@ -1,7 +1,9 @@
 // Any bytes as the driver's files under /proc: whatever they hold, reading them ends and stays
 // small.
-#include "hw/procfs/driver_files.h"
+#include <array>
+
 #include "fuzz/target.h"
+#include "hw/procfs/driver_files.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   namespace procfs = partita::hw::procfs;
@@ -11,7 +13,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   PARTITA_CHECK(gpu.model.size() <= size);
   if (gpu.uuid) PARTITA_CHECK(gpu.uuid->value().size() <= size);
   // An entry needs a line of its own.
-  PARTITA_CHECK(procfs::ParseMigMinors(text).size() <= size);
+  const std::array kGpus = {partita::model::DeviceMinor(0), partita::model::DeviceMinor(1)};
+  PARTITA_CHECK(procfs::ParseMigMinors(text, kGpus).size() <= size);
   PARTITA_CHECK(procfs::ParseDevices(text).size() <= size);
   return 0;
 }

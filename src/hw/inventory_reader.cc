@@ -1,6 +1,5 @@
 #include "hw/inventory_reader.h"
 
-#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -23,9 +22,12 @@ Value OrReport(base::Result<Value> result, std::vector<model::Problem>& problems
   return Value{};
 }
 
-bool HasInstances(const model::Inventory& inventory) {
-  return std::any_of(inventory.gpus.begin(), inventory.gpus.end(),
-                     [](const model::Gpu& gpu) { return gpu.mig && !gpu.mig->instances.empty(); });
+std::vector<model::DeviceMinor> WithInstances(const model::Inventory& inventory) {
+  std::vector<model::DeviceMinor> minors;
+  for (const model::Gpu& gpu : inventory.gpus) {
+    if (gpu.minor && gpu.mig && !gpu.mig->instances.empty()) minors.push_back(*gpu.minor);
+  }
+  return minors;
 }
 
 void NameProcesses(const std::string& root, model::Inventory& inventory) {
@@ -61,8 +63,9 @@ model::Inventory InventoryReader::Read() {
   model::Inventory inventory = Merge(bus, files, std::move(facts));
   inventory.generation = ++generation_;
   inventory.nodes = ListDeviceNodes(root);
-  if (HasInstances(inventory)) {
-    SetAccess(OrReport(procfs::ReadMigMinors(root), problems), inventory);
+  const std::vector<model::DeviceMinor> divided = WithInstances(inventory);
+  if (!divided.empty()) {
+    SetAccess(OrReport(procfs::ReadMigMinors(root, divided), problems), inventory);
   }
   NameProcesses(root, inventory);
   if (!inventory.driver) {

@@ -49,21 +49,34 @@ std::optional<std::string> UpperCase(std::optional<std::string> text) {
   return text;
 }
 
-// "gpu0/gi3/ci1/access".
-std::optional<InstancePath> ParsePath(std::string_view path) {
-  const std::vector<std::string_view> parts = base::Split(path, '/');
-  if ((parts.size() != 3 && parts.size() != 4) || parts.back() != "access") return std::nullopt;
-  const std::optional<std::uint32_t> gpu = Numbered(parts[0], "gpu");
-  const std::optional<std::uint32_t> gpu_instance = Numbered(parts[1], "gi");
-  if (!gpu || !gpu_instance) return std::nullopt;
-  InstancePath instance{.gpu = model::DeviceMinor(*gpu),
+// Takes the text up to the separator, and the separator, off the front.
+std::string_view TakeUntil(char separator, std::string_view& text) {
+  const std::size_t end = std::min(text.find(separator), text.size());
+  const std::string_view part = text.substr(0, end);
+  text.remove_prefix(std::min(end + 1, text.size()));
+  return part;
+}
+
+// "gpu0", if it is one of these.
+std::optional<model::DeviceMinor> Wanted(std::string_view name,
+                                         std::span<const model::DeviceMinor> gpus) {
+  const std::optional<std::uint32_t> number = Numbered(name, "gpu");
+  if (!number) return std::nullopt;
+  const model::DeviceMinor gpu(*number);
+  return std::find(gpus.begin(), gpus.end(), gpu) == gpus.end() ? std::nullopt : std::optional(gpu);
+}
+
+// "gi3/ci1/access", which follows the GPU.
+std::optional<InstancePath> ParsePath(model::DeviceMinor gpu, std::string_view path) {
+  const std::optional<std::uint32_t> gpu_instance = Numbered(TakeUntil('/', path), "gi");
+  if (!gpu_instance) return std::nullopt;
+  InstancePath instance{.gpu = gpu,
                         .gpu_instance = model::GpuInstanceId(*gpu_instance),
                         .compute_instance = std::nullopt};
-  if (parts.size() == 4) {
-    const std::optional<std::uint32_t> compute_instance = Numbered(parts[2], "ci");
-    if (!compute_instance) return std::nullopt;
-    instance.compute_instance = model::ComputeInstanceId(*compute_instance);
-  }
+  if (path == "access") return instance;
+  const std::optional<std::uint32_t> compute_instance = Numbered(TakeUntil('/', path), "ci");
+  if (!compute_instance || path != "access") return std::nullopt;
+  instance.compute_instance = model::ComputeInstanceId(*compute_instance);
   return instance;
 }
 
@@ -103,15 +116,22 @@ GpuInformation ParseInformation(std::string_view text) {
   return gpu;
 }
 
-CapabilityMinors ParseMigMinors(std::string_view text) {
+CapabilityMinors ParseMigMinors(std::string_view text, std::span<const model::DeviceMinor> gpus) {
   CapabilityMinors minors;
-  for (const std::string_view line : base::SplitLines(text)) {
-    const std::size_t space = line.find(' ');
-    if (space == std::string_view::npos) continue;
-    const std::optional<InstancePath> path = ParsePath(line.substr(0, space));
-    const std::optional<std::uint32_t> minor = Small(base::Trim(line.substr(space + 1)));
+  std::string_view owner;                 // of the line before: a GPU's 135 lines come together
+  std::optional<model::DeviceMinor> gpu;  // the owner, if it is wanted
+  while (!text.empty()) {
+    std::string_view line = TakeUntil('\n', text);
+    const std::string_view name = TakeUntil('/', line);
+    if (name != owner) gpu = Wanted(owner = name, gpus);
+    if (!gpu) continue;
+    const std::string_view path = TakeUntil(' ', line);
+    const std::optional<InstancePath> instance = ParsePath(*gpu, path);
+    const std::optional<std::uint32_t> minor = Small(base::Trim(line));
     // The driver lists them in this order, so each goes to the end at once.
-    if (path && minor) minors.emplace_hint(minors.end(), *path, model::CapabilityMinor(*minor));
+    if (instance && minor) {
+      minors.emplace_hint(minors.end(), *instance, model::CapabilityMinor(*minor));
+    }
   }
   return minors;
 }
@@ -159,9 +179,10 @@ base::Result<std::vector<GpuInformation>> ReadGpus(const std::string& root) {
   return gpus;
 }
 
-base::Result<CapabilityMinors> ReadMigMinors(const std::string& root) {
+base::Result<CapabilityMinors> ReadMigMinors(const std::string& root,
+                                             std::span<const model::DeviceMinor> gpus) {
   TRY(text, base::ReadFile(base::JoinPath(root, "proc/driver/nvidia-caps/mig-minors")));
-  return ParseMigMinors(text);
+  return ParseMigMinors(text, gpus);
 }
 
 base::Result<Majors> ReadMajors(const std::string& root) {

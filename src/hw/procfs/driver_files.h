@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -48,14 +49,17 @@ using Majors = std::multimap<std::string, std::uint32_t>;
 
 [[nodiscard]] std::optional<KernelModule> ParseVersion(std::string_view text);
 [[nodiscard]] GpuInformation ParseInformation(std::string_view text);
-// Lines that are not of an instance, such as "config 1", are left out.
-[[nodiscard]] CapabilityMinors ParseMigMinors(std::string_view text);
+// Of these GPUs alone: the file lists what 32 of them could hold, thousands of lines. Lines that
+// are not of an instance, such as "config 1", are left out.
+[[nodiscard]] CapabilityMinors ParseMigMinors(std::string_view text,
+                                              std::span<const model::DeviceMinor> gpus);
 [[nodiscard]] Majors ParseDevices(std::string_view text);
 
 // The same from the files below `root`. kNotFound where there is no driver.
 [[nodiscard]] base::Result<KernelModule> ReadKernelModule(const std::string& root);
 [[nodiscard]] base::Result<std::vector<GpuInformation>> ReadGpus(const std::string& root);
-[[nodiscard]] base::Result<CapabilityMinors> ReadMigMinors(const std::string& root);
+[[nodiscard]] base::Result<CapabilityMinors> ReadMigMinors(
+    const std::string& root, std::span<const model::DeviceMinor> gpus);
 [[nodiscard]] base::Result<Majors> ReadMajors(const std::string& root);
 
 // The program that a process runs; empty when it is gone or hidden from us.

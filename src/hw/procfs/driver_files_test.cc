@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "hw/testing/tree.h"
@@ -16,6 +18,7 @@ using model::GpuInstanceId;
 
 // Captured on a virtual machine with one H200 and driver 580.159.04.
 const char kH200[] = "tests/data/root/h200-vm";
+const std::array kFirst = {DeviceMinor(0)};
 
 TEST(DriverFiles, ReadsACapturedMachine) {
   const base::Result<KernelModule> module = ReadKernelModule(kH200);
@@ -41,7 +44,7 @@ TEST(DriverFiles, ReadsACapturedMachine) {
   EXPECT_EQ(majors->count("infiniband_mad"), 2U);
   EXPECT_FALSE(majors->contains("virtblk")) << "that is a block device";
 
-  const base::Result<CapabilityMinors> minors = ReadMigMinors(kH200);
+  const base::Result<CapabilityMinors> minors = ReadMigMinors(kH200, kFirst);
   ASSERT_TRUE(minors.ok());
   const InstancePath gpu_instance{DeviceMinor(0), GpuInstanceId(3), std::nullopt};
   const InstancePath compute_instance{DeviceMinor(0), GpuInstanceId(3), ComputeInstanceId(7)};
@@ -54,7 +57,7 @@ TEST(DriverFiles, SayThatThereIsNoDriver) {
   const testing::Tree tree;
   EXPECT_EQ(ReadKernelModule(tree.root()).error().code(), base::ErrorCode::kNotFound);
   EXPECT_EQ(ReadGpus(tree.root()).error().code(), base::ErrorCode::kNotFound);
-  EXPECT_EQ(ReadMigMinors(tree.root()).error().code(), base::ErrorCode::kNotFound);
+  EXPECT_EQ(ReadMigMinors(tree.root(), kFirst).error().code(), base::ErrorCode::kNotFound);
   EXPECT_EQ(ReadMajors(tree.root()).error().code(), base::ErrorCode::kNotFound);
 }
 
@@ -95,7 +98,9 @@ TEST(ParseInformation, LeavesOutWhatTheDriverDoesNotKnow) {
 TEST(ParseMigMinors, SkipsLinesThatItDoesNotKnow) {
   const CapabilityMinors minors = ParseMigMinors(
       "config 1\nmonitor 2\ngpu1/gi2/access 156\ngpu1/gi2/ci0/access 157\ngpu1/gi2/cx0/access 1\n"
-      "gpu1/gi2/ci0/other 1\ngpux/gi2/access 1\ngpu1/gi2/access\ngpu1/gi3/access many\n\n");
+      "gpu1/gi2/ci0/other 1\ngpux/gi2/access 1\ngpu1/gi2/access\ngpu1/gi3/access many\n\n"
+      "gpu1/gi4 1\ngpu1 1\ngpu1/gi4/ci0/access/more 1\ngpu2/gi0/access 9",
+      std::array{DeviceMinor(0), DeviceMinor(1)});
   EXPECT_EQ(minors,
             (CapabilityMinors{
                 {{DeviceMinor(1), GpuInstanceId(2), std::nullopt}, CapabilityMinor(156)},
