@@ -107,7 +107,7 @@ void Worker::Serve(const std::shared_ptr<State>& state, std::uint64_t lane) {
     }
     task->phase = Task::Phase::kRunning;
     task->job_deadline = After(task->limits.job);
-    state->progress.notify_all();
+    // Nobody is told: whoever waits looks again before this job can be late.
     lock.unlock();
     task->job(task->watch);
     // What the job holds goes before anyone hears that it is done.
@@ -127,7 +127,9 @@ Worker::Report Worker::Run(const std::string& gpu, const Limits& limits, Job job
   if (const std::optional<Outcome> refusal = state_->Refusal(gpu)) return {*refusal, ""};
   const auto task = std::make_shared<Task>(gpu, limits, std::move(job));
   state_->queue.push_back(task);
+  lock.unlock();  // or the driver thread would wake only to wait for it
   state_->work.notify_one();
+  lock.lock();
 
   for (;;) {
     switch (task->phase) {
@@ -135,8 +137,9 @@ Worker::Report Worker::Run(const std::string& gpu, const Limits& limits, Job job
       case Task::Phase::kAbandoned:
       case Task::Phase::kRefused: return {state_->Refusal(gpu).value_or(Outcome::kStuck), ""};
       case Task::Phase::kQueued:
-        // Whoever waits for the job before this one sees to it that the queue moves.
-        state_->progress.wait(lock);
+        // Whoever waits for the job before this one sees to it that the queue moves. This one can
+        // begin at any moment from now on, and cannot be late before its limits have passed.
+        state_->progress.wait_until(lock, After(std::min(limits.call, limits.job)));
         continue;
       case Task::Phase::kRunning: break;
     }
