@@ -1,12 +1,21 @@
 #include "hw/sysfs/pci.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
+#include <climits>
 #include <limits>
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/files.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace partita::hw::sysfs {
 namespace {
@@ -15,25 +24,65 @@ constexpr std::uint64_t kNvidia = 0x10de;
 constexpr std::uint64_t kVgaController = 0x0300;
 constexpr std::uint64_t k3dController = 0x0302;
 
-// "0x10de\n"
-std::optional<std::uint64_t> ReadHex(const std::string& path) {
-  const base::Result<std::string> text = base::ReadFile(path);
-  if (!text.ok()) return std::nullopt;
-  const std::optional<std::string_view> digits = base::WithoutPrefix(base::Trim(*text), "0x");
+constexpr int kFolder = O_PATH | O_DIRECTORY | O_CLOEXEC;
+
+// A file of one line. Empty: it cannot be read, or is longer than any number.
+struct ShortText {
+  std::array<char, 64> bytes;
+  std::size_t size = 0;
+  [[nodiscard]] std::string_view view() const { return {bytes.data(), size}; }
+};
+
+ShortText ReadShort(int directory, const char* path) {
+  ShortText text;
+  const base::UniqueFd fd(openat(directory, path, O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return text;
+  // One read: sysfs gives such a file as a whole.
+  const ssize_t count = read(fd.get(), text.bytes.data(), text.bytes.size());
+  if (count > 0 && static_cast<std::size_t>(count) < text.bytes.size()) {
+    text.size = static_cast<std::size_t>(count);
+  }
+  return text;
+}
+
+std::optional<std::uint64_t> ParseHex(const ShortText& text) {
+  const std::optional<std::string_view> digits = base::WithoutPrefix(base::Trim(text.view()), "0x");
   return digits ? base::ParseUnsigned(*digits, 16) : std::nullopt;
 }
 
-std::optional<std::int64_t> ReadNumber(const std::string& path) {
-  const base::Result<std::string> text = base::ReadFile(path);
-  return text.ok() ? base::ParseInteger(base::Trim(*text)) : std::nullopt;
-}
+// The files of one device. Relative to an open directory: on the bus every device is a link, which
+// the kernel would follow anew for each file.
+class DeviceFiles {
+ public:
+  explicit DeviceFiles(base::UniqueFd directory) : directory_(std::move(directory)) {}
 
-// The last part of what a link points to: a driver's name, a group's number.
-std::string ReadLinkName(const std::string& path) {
-  const base::Result<std::string> target = base::ReadLink(path);
-  if (!target.ok()) return "";
-  return target->substr(target->rfind('/') + 1);
-}
+  // "0x10de\n"
+  [[nodiscard]] std::optional<std::uint64_t> Hex(const char* name) const {
+    return ParseHex(ReadShort(directory_.get(), name));
+  }
+
+  [[nodiscard]] std::optional<std::int64_t> Number(const char* name) const {
+    return base::ParseInteger(base::Trim(ReadShort(directory_.get(), name).view()));
+  }
+
+  // The last part of what a link points to: a driver's name, a group's number.
+  [[nodiscard]] std::string LinkName(const char* name) const {
+    std::array<char, PATH_MAX> target;
+    const ssize_t length = readlinkat(directory_.get(), name, target.data(), target.size());
+    if (length < 0) return "";
+    const std::string_view text(target.data(), static_cast<std::size_t>(length));
+    return std::string(text.substr(text.rfind('/') + 1));
+  }
+
+  // True for a link too, wherever it points.
+  [[nodiscard]] bool Has(const char* name) const {
+    struct stat about {};
+    return fstatat(directory_.get(), name, &about, AT_SYMLINK_NOFOLLOW) == 0;
+  }
+
+ private:
+  base::UniqueFd directory_;
+};
 
 // "../../../devices/pci0000:00/0000:00:01.0/0000:07:00.0": the bridges are the addresses before the
 // last.
@@ -47,41 +96,40 @@ std::vector<model::PciAddress> BridgesOf(std::string_view link) {
   return bridges;
 }
 
-bool IsGpu(const std::string& device) {
-  if (ReadHex(base::JoinPath(device, "vendor")) != kNvidia) return false;
-  const std::optional<std::uint64_t> device_class = ReadHex(base::JoinPath(device, "class"));
+bool IsNvidias(int bus, const std::string& name) {
+  return ParseHex(ReadShort(bus, (name + "/vendor").c_str())) == kNvidia;
+}
+
+bool IsGpu(const DeviceFiles& device) {
+  const std::optional<std::uint64_t> device_class = device.Hex("class");
   if (!device_class) return false;
   const std::uint64_t kind = *device_class >> 8U;  // the last byte is the programming interface
   if (kind != kVgaController && kind != k3dController) return false;
-  return !base::Exists(base::JoinPath(device, "physfn"));
+  return !device.Has("physfn");
 }
 
 std::uint32_t Id(std::uint64_t device, std::uint64_t vendor) {
   return static_cast<std::uint32_t>((device & 0xFFFFU) << 16U | (vendor & 0xFFFFU));
 }
 
-PciGpu ReadGpu(const std::string& device, const model::PciAddress& pci) {
-  const auto file = [&device](std::string_view name) { return base::JoinPath(device, name); };
+PciGpu ReadGpu(const DeviceFiles& device, const model::PciAddress& pci) {
   PciGpu gpu;
   gpu.pci = pci;
-  gpu.device_id = Id(ReadHex(file("device")).value_or(0), kNvidia);
-  const std::optional<std::uint64_t> vendor = ReadHex(file("subsystem_vendor"));
-  const std::optional<std::uint64_t> subsystem = ReadHex(file("subsystem_device"));
+  gpu.device_id = Id(device.Hex("device").value_or(0), kNvidia);
+  const std::optional<std::uint64_t> vendor = device.Hex("subsystem_vendor");
+  const std::optional<std::uint64_t> subsystem = device.Hex("subsystem_device");
   if (vendor && subsystem) gpu.subsystem_id = Id(*subsystem, *vendor);
-  gpu.driver = ReadLinkName(file("driver"));
+  gpu.driver = device.LinkName("driver");
   // -1: the platform does not say.
-  const std::optional<std::int64_t> node = ReadNumber(file("numa_node"));
+  const std::optional<std::int64_t> node = device.Number("numa_node");
   if (node && *node >= 0 && *node <= std::numeric_limits<int>::max()) {
     gpu.numa_node = static_cast<int>(*node);
   }
-  const std::optional<std::uint64_t> group = base::ParseUnsigned(ReadLinkName(file("iommu_group")));
+  const std::optional<std::uint64_t> group = base::ParseUnsigned(device.LinkName("iommu_group"));
   if (group) gpu.iommu_group = static_cast<std::uint32_t>(*group);
   // 0: no interrupt is set up.
-  const std::optional<std::int64_t> irq = ReadNumber(file("irq"));
+  const std::optional<std::int64_t> irq = device.Number("irq");
   if (irq && *irq > 0) gpu.irq = static_cast<std::uint32_t>(*irq);
-  if (const base::Result<std::string> link = base::ReadLink(device); link.ok()) {
-    gpu.path = BridgesOf(*link);
-  }
   return gpu;
 }
 
@@ -90,11 +138,21 @@ PciGpu ReadGpu(const std::string& device, const model::PciAddress& pci) {
 base::Result<std::vector<PciGpu>> ScanPciGpus(const std::string& root) {
   const std::string directory = base::JoinPath(root, "sys/bus/pci/devices");
   TRY(names, base::ListDirectory(directory));
+  const base::UniqueFd bus(open(directory.c_str(), kFolder));
+  if (!bus.valid()) return base::ErrnoError(fmt::format("open directory {}", directory));
   std::vector<PciGpu> gpus;
   for (const std::string& name : names) {
+    // Most devices of a machine are somebody else's: one file says so.
+    if (!IsNvidias(bus.get(), name)) continue;
     const base::Result<model::PciAddress> pci = model::PciAddress::Parse(name);
-    const std::string device = base::JoinPath(directory, name);
-    if (pci.ok() && IsGpu(device)) gpus.push_back(ReadGpu(device, *pci));
+    const DeviceFiles device(base::UniqueFd(openat(bus.get(), name.c_str(), kFolder)));
+    if (!pci.ok() || !IsGpu(device)) continue;
+    PciGpu gpu = ReadGpu(device, *pci);
+    if (const base::Result<std::string> link = base::ReadLink(base::JoinPath(directory, name));
+        link.ok()) {
+      gpu.path = BridgesOf(*link);
+    }
+    gpus.push_back(std::move(gpu));
   }
   std::sort(gpus.begin(), gpus.end(),
             [](const PciGpu& a, const PciGpu& b) { return a.pci < b.pci; });
