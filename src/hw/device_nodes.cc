@@ -1,5 +1,6 @@
 #include "hw/device_nodes.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -10,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 
 namespace partita::hw {
 namespace {
@@ -18,17 +20,18 @@ void List(const std::string& root,
           const std::string& directory,
           std::string_view prefix,
           std::vector<model::DeviceNode>& nodes) {
-  const base::Result<std::vector<std::string>> names =
-      base::ListDirectory(base::JoinPath(root, directory));
-  if (!names.ok()) return;
+  const std::string below_root = base::JoinPath(root, directory);
+  const base::Result<std::vector<std::string>> names = base::ListDirectory(below_root);
+  const base::UniqueFd folder(open(below_root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!names.ok() || !folder.valid()) return;
   for (const std::string& name : *names) {
     if (!name.starts_with(prefix)) continue;
-    const std::string path = base::JoinPath(directory, name);
     struct stat status {};
-    if (lstat(base::JoinPath(root, path).c_str(), &status) != 0 || !S_ISCHR(status.st_mode)) {
+    if (fstatat(folder.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+        !S_ISCHR(status.st_mode)) {
       continue;
     }
-    nodes.push_back({.path = path,
+    nodes.push_back({.path = base::JoinPath(directory, name),
                      .major = major(status.st_rdev),
                      .minor = minor(status.st_rdev),
                      .mode = status.st_mode & 07777U});
