@@ -34,7 +34,7 @@ release: setup-build build/release/build.ninja ## The binaries that are shipped 
 	@ls -l build/release/bin/partita
 
 .PHONY: compat
-compat: build setup-compat ## NVIDIA's own programs judge the simulator
+compat: build setup-compat ## NVIDIA's own programs judge the simulator and what partita did to it
 	@compat/run --build build/dev
 
 .PHONY: asan
