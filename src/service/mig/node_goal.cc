@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <utility>
+#include <variant>
 
 #include <fmt/format.h>
 
@@ -40,18 +41,30 @@ std::optional<model::DeviceCounts> ResolveDevices(const MigSpec& spec,
   return devices;
 }
 
+// What names a GPU only where a driver tells.
+bool NeedsDriver(const model::GpuSelector& selector) {
+  return std::holds_alternative<model::GpuUuid>(selector.choice()) ||
+         std::holds_alternative<model::ProductName>(selector.choice());
+}
+
+enum class Scope { kModes, kEverything };
+
 // Turns the entries of one configuration into targets.
 class Resolver {
  public:
-  Resolver(const model::Inventory& inventory, const config::Document& document)
-      : inventory_(inventory), problems_(document), source_(inventory.gpus.size(), nullptr) {}
+  Resolver(const model::Inventory& inventory, const config::Document& document, Scope scope)
+      : inventory_(inventory),
+        problems_(document),
+        scope_(scope),
+        source_(inventory.gpus.size(), nullptr) {}
 
   void Add(const MigSpec& spec) {
     kinds_.clear();
+    if (scope_ == Scope::kModes) CheckSelectors(spec);
     for (std::size_t i = 0; i < inventory_.gpus.size(); ++i) {
       const model::Gpu& gpu = inventory_.gpus[i];
       if (!spec.Selects(gpu)) continue;
-      if (gpu.mig)
+      if (gpu.mig || (scope_ == Scope::kModes && !gpu.faults.empty()))
         AddTarget(spec, i);
       else if (!spec.all_devices)
         AddWithoutMig(spec, i);
@@ -66,6 +79,15 @@ class Resolver {
   }
 
  private:
+  void CheckSelectors(const MigSpec& spec) {
+    for (const model::GpuSelector& selector : spec.devices) {
+      if (!NeedsDriver(selector)) continue;
+      problems_.Add(spec.place,
+                    fmt::format("{} cannot be told without the driver", selector.ToString()),
+                    "while no driver is loaded, choose by index, PCI address or device-filter");
+    }
+  }
+
   // One that was chosen by name and has no MIG, or cannot be asked whether it has.
   void AddWithoutMig(const MigSpec& spec, std::size_t i) {
     const model::Gpu& gpu = inventory_.gpus[i];
@@ -96,6 +118,8 @@ class Resolver {
 
   // Each kind of GPU is resolved, and its problems reported, once for each entry.
   const std::optional<model::DeviceCounts>& DevicesFor(const MigSpec& spec, const model::Gpu& gpu) {
+    static const std::optional<model::DeviceCounts> none = model::DeviceCounts();
+    if (scope_ == Scope::kModes) return none;
     model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
     for (const Kind& kind : kinds_)
       if (kind.geometry == geometry && kind.name == gpu.name) return kind.devices;
@@ -111,19 +135,33 @@ class Resolver {
   };
   const model::Inventory& inventory_;
   config::Problems problems_;
+  Scope scope_;
   std::vector<const MigSpec*> source_;  // by GPU: the entry that its target is from
   std::vector<Kind> kinds_;             // of the entry in hand
   NodeGoal goal_;
 };
+
+base::Result<NodeGoal> ResolveIn(Scope scope,
+                                 const config::MigConfigFile& file,
+                                 const config::MigConfig& config,
+                                 const model::Inventory& inventory) {
+  Resolver resolver(inventory, file.document(), scope);
+  for (const MigSpec& spec : config.specs) resolver.Add(spec);
+  return resolver.Take();
+}
 
 }  // namespace
 
 base::Result<NodeGoal> ResolveConfig(const config::MigConfigFile& file,
                                      const config::MigConfig& config,
                                      const model::Inventory& inventory) {
-  Resolver resolver(inventory, file.document());
-  for (const MigSpec& spec : config.specs) resolver.Add(spec);
-  return resolver.Take();
+  return ResolveIn(Scope::kEverything, file, config, inventory);
+}
+
+base::Result<NodeGoal> ResolveModes(const config::MigConfigFile& file,
+                                    const config::MigConfig& config,
+                                    const model::Inventory& inventory) {
+  return ResolveIn(Scope::kModes, file, config, inventory);
 }
 
 NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal) {

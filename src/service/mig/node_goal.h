@@ -31,6 +31,12 @@ using NodeGoal = std::vector<GpuTarget>;
                                                    const config::MigConfig& config,
                                                    const model::Inventory& inventory);
 
+// The same for modes alone, while no driver is loaded: profiles have no meaning yet, nor have UUIDs
+// and products (kInvalid). GPUs that cannot be read are among the targets, for "all" too.
+[[nodiscard]] base::Result<NodeGoal> ResolveModes(const config::MigConfigFile& file,
+                                                  const config::MigConfig& config,
+                                                  const model::Inventory& inventory);
+
 // The mode of each GPU alone: those whose mode is right are left out, and the others are empty
 // after the change.
 [[nodiscard]] NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal);
