@@ -177,7 +177,7 @@ TEST(Render, AnUnloadedDriverLeavesNothing) {
   EXPECT_FALSE(node.Has("proc/driver/nvidia"));
   EXPECT_FALSE(node.Has("dev/nvidia-caps"));
   EXPECT_FALSE(node.Has("dev/nvidia0"));
-  EXPECT_EQ(node.Text("proc/modules"), "");
+  EXPECT_EQ(node.Text("proc/modules").find("nvidia"), std::string::npos);
   EXPECT_EQ(node.Text("proc/devices").find("nvidia"), std::string::npos);
   node.Change([&](Slot& slot) { LoadDriver(node.machine(), slot); });
   EXPECT_TRUE(node.Has("proc/driver/nvidia/version"));

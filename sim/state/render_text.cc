@@ -137,6 +137,8 @@ void WriteDevices(const Machine& machine, bool loaded, Text* out) {
 }
 
 void WriteModules(bool loaded, Text* out) {
+  // Every machine has some other module; nvidia-mig-parted 0.13 relies on one line at least.
+  out->Add("loop 40960 - - Live 0x0000000000000000\n");
   if (!loaded) return;
   out->Add("nvidia_uvm 1830912 - - Live 0xffffffffc080c000 (O)\n");
   out->Add("nvidia 14299136 - - Live 0xffffffffc0400000 (O)\n");

@@ -11,6 +11,7 @@
 #include "sim/tool/busy.h"
 #include "sim/tool/commands.h"
 #include "sim/tool/nodes.h"
+#include "sim/tool/pci_server.h"
 #include "sim/tool/processes.h"
 
 namespace partita::sim::tool {
@@ -21,7 +22,10 @@ using base::ErrorCode;
 constexpr int kEndTimeoutMs = 5000;
 
 base::Result<void> CheckNobodyInside(const std::string& name, const std::string& root) {
-  const std::vector<Process> inside = ProcessesInView(root);
+  std::vector<Process> inside = ProcessesInView(root);
+  std::erase_if(inside, [server = PciServer(root)](const Process& process) {
+    return process.pid == server;  // goes with the node, wherever it was started
+  });
   if (inside.empty()) return {};
   std::vector<std::string> names;
   names.reserve(inside.size());
@@ -63,6 +67,7 @@ base::Result<void> Down(const base::Invocation& invocation) {
     }
     TRY_VOID(EndGuardians(**node));
   }
+  TRY_VOID(EndPciServer(place.root));
   TRY_VOID(Demolish(NodesDirectory(), place.name));
   fmt::print("node {} is down\n", place.name);
   return {};

@@ -11,6 +11,8 @@
 #include "sim/tool/busy.h"
 #include "sim/tool/commands.h"
 #include "sim/tool/nodes.h"
+#include "sim/tool/pci_registers.h"
+#include "sim/tool/pci_server.h"
 #include "sim/tool/pci_tree.h"
 #include "sim/tool/processes.h"
 
@@ -20,6 +22,14 @@ namespace {
 using base::ErrorCode;
 
 constexpr int kEndTimeoutMs = 5000;
+
+// What answered for the GPUs without a driver ends, and its requests are what the driver finds.
+base::Result<void> HandOver(const Node& node, Slot& slot) {
+  if (slot.driver_loaded != 0) return {};
+  TRY_VOID(EndPciServer(node.root()));
+  AdoptRequests(node.root(), node.machine(), slot);
+  return RemoveAllRegisters(node.root(), node.machine());
+}
 
 // What concerns the whole node: refused while GPUs are held, unless --force; then the files of
 // drivers and modules follow.
@@ -35,11 +45,18 @@ base::Result<void> ChangeDriver(const base::Invocation& invocation,
                              slot.driver_loaded != 0 ? "loaded already" : "not loaded");
     }
     if (!force) TRY_VOID(CheckNotHeld(*node, slot, AllGpus(machine), what));
+    TRY_VOID(HandOver(*node, slot));
     change(machine, slot);
     return {};
   });
   if (!changed.ok()) return changed;
-  return RenderDriverLinks(node->root(), node->machine(), *node->Snapshot());
+  const std::unique_ptr<Slot> now = node->Snapshot();
+  TRY_VOID(RenderDriverLinks(node->root(), node->machine(), *now));
+  // Nobody asked for registers: a node without them is unloaded all the same.
+  if (now->driver_loaded == 0) {
+    if (const auto started = StartPciServer(*node); !started.ok()) Report(started.error());
+  }
+  return {};
 }
 
 base::Result<void> Reset(const base::Invocation& invocation) {
@@ -77,9 +94,10 @@ base::Result<void> Restart(const base::Invocation& invocation) {
     if (slot->holders[i].live == 0) continue;
     TRY_VOID(EndLockOwner(node->holders_path(), i, SIGKILL, kEndTimeoutMs), "workload {}", i);
   }
-  auto changed = node->Change([](const Machine& machine, Slot& state) {
+  auto changed = node->Change([&](const Machine& machine, Slot& state) -> base::Result<void> {
+    TRY_VOID(HandOver(*node, state));
     Reboot(machine, state);
-    return base::Result<void>();
+    return {};
   });
   if (!changed.ok()) return changed;
   const std::unique_ptr<Slot> now = node->Snapshot();
