@@ -1,7 +1,6 @@
 #include "hw/nvml/mig_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include "hw/nvml/device_reader.h"
@@ -62,14 +61,18 @@ model::ProfileName NameOf(unsigned constant,
 
 std::vector<model::Placement> ReadPlacements(DeviceCalls& calls, unsigned profile_id) {
   const Api& api = calls.api();
-  // With an array the call writes all there are, whatever room the count promises (driver 580).
-  std::array<nvmlGpuInstancePlacement_t, kRoom> list{};
-  auto count = static_cast<unsigned>(list.size());
+  // Without an array the call says how many there are; with one it writes them all, whatever room
+  // the count promises.
+  unsigned count = 0;
+  nvmlGpuInstancePlacement_t* none = nullptr;
+  if (!calls.Ask(api.gi_placements, profile_id, none, &count) || count == 0) return {};
+  std::vector<nvmlGpuInstancePlacement_t> list(std::max<std::size_t>(count, kRoom));
   if (!calls.Ask(api.gi_placements, profile_id, list.data(), &count)) return {};
+  list.resize(std::min<std::size_t>(count, list.size()));
   std::vector<model::Placement> placements;
-  placements.reserve(std::min<std::size_t>(count, list.size()));
-  for (std::size_t i = 0; i < std::min<std::size_t>(count, list.size()); ++i) {
-    placements.push_back({.start = list.at(i).start, .size = list.at(i).size});
+  placements.reserve(list.size());
+  for (const nvmlGpuInstancePlacement_t& each : list) {
+    placements.push_back({.start = each.start, .size = each.size});
   }
   return placements;
 }
