@@ -15,6 +15,7 @@
 #include "cli/mig_plan.h"
 #include "cli/mig_request.h"
 #include "cli/mig_show.h"
+#include "cli/mig_without_driver.h"
 #include "cli/report_error.h"
 #include "service/mig/lock.h"
 #include "service/mig/node_plan.h"
@@ -46,12 +47,6 @@ bool Agrees() {
   }
   answer = base::ToLower(base::Trim(answer));
   return answer == "y" || answer == "yes";
-}
-
-service::mig::Progress ShowSteps() {
-  return {[](const std::string& gpu, const std::string& step, bool done) {
-    if (done) std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
-  }};
 }
 
 // Nothing was changed: why, and the status that it means.
@@ -100,6 +95,12 @@ std::optional<int> ShowPlanAndAsk(const MigOptions& options,
 }
 
 }  // namespace
+
+service::mig::Progress ShowSteps() {
+  return {[](const std::string& gpu, const std::string& step, bool done) {
+    if (done) std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
+  }};
+}
 
 std::atomic<bool>& StopFlag() {
   static std::atomic<bool> stop = false;
@@ -153,6 +154,11 @@ int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
   if (!lock.ok()) return ReportError(lock.error());
   hw::InventoryReader reader(options.reader);
   const model::Inventory node = reader.Read();
+  if (NeedsPci(options.reader, node) && request.modes) {
+    if (request.options.mode_only) return CarryOutWithoutDriver(options, request);
+    std::fputs("partita: no driver is loaded: only MIG modes can be changed, with --mode-only\n",
+               stderr);
+  }
   if (!node.driver) {
     const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");
     return Report({SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver});
@@ -174,6 +180,7 @@ int RunMigApply(const base::Invocation& invocation) {
   if (!request.ok()) return ReportError(request.error());
   ChangeRequest change;
   change.goal = [&](const model::Inventory& node) { return request->Resolve(node); };
+  change.modes = [&](const model::Inventory& node) { return request->ResolveModes(node); };
   change.options.skip_reset = invocation.Has("skip-reset");
   change.options.mode_only = invocation.Has("mode-only");
   change.command = "partita mig apply";

@@ -14,6 +14,7 @@ namespace partita::cli {
 
 struct ChangeRequest {
   service::mig::NodeGoalFn goal;
+  service::mig::NodeGoalFn modes;  // of a look without a driver; empty: nothing can be done there
   service::mig::ApplyOptions options;
   std::string command;  // "partita mig apply", told to whoever comes second
   bool sure = false;    // ask nothing
@@ -22,6 +23,9 @@ struct ChangeRequest {
 
 // Returns the exit status.
 int CarryOutChange(const MigOptions& options, const ChangeRequest& request);
+
+// Tells standard error of each step that is done.
+[[nodiscard]] service::mig::Progress ShowSteps();
 
 // What became of a change, for a person and as partita.dev/mig/v1, kind MigResult.
 [[nodiscard]] Lines DrawResult(const service::mig::ApplyReport& report, const Look& look);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,6 +12,7 @@
 #include "cli/mig_commands.h"
 #include "cli/mig_node.h"
 #include "cli/mig_request.h"
+#include "cli/mig_without_driver.h"
 #include "cli/report_error.h"
 #include "model/mig_plan.h"
 #include "model/mig_wanted.h"
@@ -76,6 +78,27 @@ int WithGoal(const base::Invocation& invocation, const std::function<int(const A
     if (!goal.ok()) return ReportError(goal.error());
     return work({options, node, *std::move(goal)});
   });
+}
+
+// The same for modes, which can be compared without a driver too.
+int WithModes(const base::Invocation& invocation, const std::function<int(const Asked&)>& work) {
+  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  hw::InventoryReader reader(options->reader);
+  if (options->model || !NeedsPci(options->reader, reader.Read())) {
+    return WithGoal(invocation, work);
+  }
+  const base::Result<MigRequest> request = MigRequest::Read(invocation);
+  if (!request.ok()) return ReportError(request.error());
+  base::Result<model::Inventory> node =
+      service::mig::LookWithoutDriver(PciOptions(options->reader));
+  if (!node.ok()) return ReportError(node.error());
+  base::Result<service::mig::NodeGoal> goal = request->ResolveModes(*node);
+  if (!goal.ok()) return ReportError(goal.error());
+  const std::vector<std::string> reasons = service::mig::OutOfReach(*node, *goal);
+  for (const std::string& reason : reasons) std::fprintf(stderr, "partita: %s\n", reason.c_str());
+  if (!reasons.empty()) return kExitNoDriver;
+  return work({*options, *std::move(node), *std::move(goal)});
 }
 
 // GPUs that can do MIG and that the goal leaves out.
@@ -166,7 +189,8 @@ int RunMigDiff(const base::Invocation& invocation) {
 int RunMigAssert(const base::Invocation& invocation) {
   const bool mode_only = invocation.Has("mode-only");
   const bool strict = invocation.Has("strict");
-  return WithGoal(invocation, [&](const Asked& asked) {
+  const auto with = mode_only ? WithModes : WithGoal;
+  return with(invocation, [&](const Asked& asked) {
     const std::vector<GpuDifference> differences = Differences(asked.node, asked.goal, mode_only);
     const std::vector<std::size_t> left = strict ? LeftOut(asked) : std::vector<std::size_t>();
     const bool applied = differences.empty() && left.empty();

@@ -24,6 +24,7 @@
 #include "cli/mig_export.h"
 #include "cli/mig_request.h"
 #include "cli/mig_validate.h"
+#include "cli/mig_without_driver.h"
 #include "config/mig_config.h"
 #include "hw/inventory_reader.h"
 #include "hw/mig_control.h"
@@ -146,9 +147,14 @@ Outcome ReadNode(hw::InventoryReader& reader, model::Inventory& node) {
 // One change, from the first hook to the last.
 class Change {
  public:
-  Change(const Invocation& invocation, service::mig::NodeGoalFn goal, HookRunner hooks)
+  // `modes`: the goal of a look without a driver; empty where there can be none.
+  Change(const Invocation& invocation,
+         service::mig::NodeGoalFn goal,
+         service::mig::NodeGoalFn modes,
+         HookRunner hooks)
       : invocation_(invocation),
         goal_(std::move(goal)),
+        modes_(std::move(modes)),
         hooks_(std::move(hooks)),
         reader_(Reading()),
         control_(Reading()) {}
@@ -178,7 +184,9 @@ class Change {
   // Modes, or everything; the hook runs only when there is something to change.
   Outcome Step(bool modes, std::string_view hook_point) {
     model::Inventory node;
-    if (Outcome failure = ReadNode(reader_, node)) return failure;
+    Outcome unread = ReadNode(reader_, node);
+    if (unread && modes && modes_ && NeedsPci(Reading(), node)) return StepThroughPci(hook_point);
+    if (unread) return unread;
     const Result<service::mig::NodeGoal> goal = goal_(node);
     if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
     if (Differences(node, *goal, modes).empty() && (modes || AtTheirPlaces(node, *goal))) {
@@ -187,6 +195,26 @@ class Change {
     Release();  // programs that hooks stop or start may need the GPUs for themselves
     if (const Result<void> hook = hooks_.Run(hook_point); !hook.ok()) return Fail(hook.error());
     return Apply(modes);
+  }
+
+  // Modes while no driver is loaded.
+  Outcome StepThroughPci(std::string_view hook_point) {
+    const hw::PciMigOptions pci = PciOptions(Reading());
+    const Result<model::Inventory> node = service::mig::LookWithoutDriver(pci);
+    if (!node.ok()) return Fail(node.error());
+    const Result<service::mig::NodeGoal> goal = modes_(*node);
+    if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
+    const std::vector<std::string> why = service::mig::OutOfReach(*node, *goal);
+    if (why.empty() && Differences(*node, *goal, true).empty()) return std::nullopt;
+    if (!why.empty() && why.size() == goal->size()) {
+      return Failure{base::Join(why, "; "), kExitNoDriver};
+    }
+    if (const Result<void> hook = hooks_.Run(hook_point); !hook.ok()) return Fail(hook.error());
+    const bool skip_reset = invocation_.Has("skip-reset");
+    const Result<service::mig::ApplyReport> report = service::mig::ApplyModesWithoutDriver(
+        *node, *goal, skip_reset, pci, DebugProgress(), StopFlag());
+    if (!report.ok()) return Fail(report.error());
+    return OutcomeOf(*report, skip_reset);
   }
 
   static bool AtTheirPlaces(const model::Inventory& node, const service::mig::NodeGoal& goal) {
@@ -199,27 +227,29 @@ class Change {
   Outcome Apply(bool modes) {
     const service::mig::ApplyOptions options{.skip_reset = invocation_.Has("skip-reset"),
                                              .mode_only = modes};
-    const bool debug = invocation_.Has("debug");
-    const service::mig::Progress progress{
-        [debug](const std::string& gpu, const std::string& step, bool done) {
-          if (debug && done) std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
-        }};
     const Result<service::mig::ApplyReport> report =
-        service::mig::Apply(reader_, control_, goal_, options, progress, &StopFlag());
+        service::mig::Apply(reader_, control_, goal_, options, DebugProgress(), &StopFlag());
     if (!report.ok()) {
       const ErrorCode code = report.error().code();
       return Fail(report.error(), code == ErrorCode::kBusy       ? kExitBlocked
                                   : code == ErrorCode::kConflict ? kExitInvalidInput
                                                                  : kExitError);
     }
-    // A mode that waits for the reset that was not wanted is what was asked for.
-    if (report->applied || (modes && options.skip_reset && report->errors.empty())) {
-      return std::nullopt;
+    return OutcomeOf(*report, modes && options.skip_reset);
+  }
+
+  // A mode that waits for the reset that was not wanted (`may_wait`) is what was asked for.
+  static Outcome OutcomeOf(const service::mig::ApplyReport& report, bool may_wait) {
+    if (report.applied || (may_wait && report.errors.empty())) return std::nullopt;
+    if (!report.errors.empty()) {
+      return Failure{base::Join(report.errors, "; "), ResultStatus(report)};
     }
-    if (!report->errors.empty()) {
-      return Failure{base::Join(report->errors, "; "), ResultStatus(*report)};
-    }
-    return Failure{"a GPU reset or a reboot is required", ResultStatus(*report)};
+    return Failure{"a GPU reset or a reboot is required", ResultStatus(report)};
+  }
+
+  [[nodiscard]] service::mig::Progress DebugProgress() const {
+    if (!invocation_.Has("debug")) return {[](const auto&, const auto&, bool) {}};
+    return ShowSteps();
   }
 
   void Release() {
@@ -228,7 +258,7 @@ class Change {
   }
 
   const Invocation& invocation_;
-  service::mig::NodeGoalFn goal_;
+  service::mig::NodeGoalFn goal_, modes_;
   HookRunner hooks_;
   hw::InventoryReader reader_;
   hw::MigControl control_;
@@ -299,10 +329,11 @@ Option CheckpointFile() {
 
 Outcome Changed(const Invocation& invocation,
                 const std::vector<Option>& options,
-                service::mig::NodeGoalFn goal) {
+                service::mig::NodeGoalFn goal,
+                service::mig::NodeGoalFn modes = nullptr) {
   Result<HookRunner> hooks = LoadHooks(invocation, options);
   if (!hooks.ok()) return Fail(hooks.error(), kExitInvalidInput);
-  return Change(invocation, std::move(goal), *std::move(hooks)).Run();
+  return Change(invocation, std::move(goal), std::move(modes), *std::move(hooks)).Run();
 }
 
 std::vector<Option> ApplyFlags() {
@@ -313,11 +344,32 @@ int RunApply(const Invocation& invocation) {
   std::optional<Selected> selected;
   Outcome outcome = LoadSelected(invocation, selected);
   if (!outcome) {
-    outcome = Changed(invocation, ApplyFlags(), [&](const model::Inventory& node) {
-      return service::mig::ResolveConfig(selected->file, *selected->config, node);
-    });
+    outcome = Changed(
+        invocation, ApplyFlags(),
+        [&](const model::Inventory& node) {
+          return service::mig::ResolveConfig(selected->file, *selected->config, node);
+        },
+        [&](const model::Inventory& node) {
+          return service::mig::ResolveModes(selected->file, *selected->config, node);
+        });
   }
   return Finish(invocation, outcome, "MIG configuration applied successfully");
+}
+
+Failure NotApplied() {
+  return {"assertion failure: selected configuration not currently applied", kExitNotApplied};
+}
+
+Outcome AssertedThroughPci(const Selected& selected) {
+  const Result<model::Inventory> node = service::mig::LookWithoutDriver(PciOptions(Reading()));
+  if (!node.ok()) return Fail(node.error());
+  const Result<service::mig::NodeGoal> goal =
+      service::mig::ResolveModes(selected.file, *selected.config, *node);
+  if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
+  if (const std::vector<std::string> why = service::mig::OutOfReach(*node, *goal); !why.empty()) {
+    return Failure{base::Join(why, "; "), kExitNoDriver};
+  }
+  return Differences(*node, *goal, true).empty() ? Outcome() : NotApplied();
 }
 
 Outcome Asserted(const Invocation& invocation) {
@@ -325,7 +377,11 @@ Outcome Asserted(const Invocation& invocation) {
   if (Outcome failure = LoadSelected(invocation, selected)) return failure;
   hw::InventoryReader reader(Reading());
   model::Inventory node;
-  if (Outcome failure = ReadNode(reader, node)) return failure;
+  Outcome unread = ReadNode(reader, node);
+  if (unread && invocation.Has("mode-only") && NeedsPci(Reading(), node)) {
+    return AssertedThroughPci(*selected);
+  }
+  if (unread) return unread;
   if (invocation.Has("valid-config")) {
     const ConfigVerdict verdict = Validate(selected->file, *selected->config, node);
     if (verdict.reasons.empty()) return std::nullopt;
@@ -335,8 +391,7 @@ Outcome Asserted(const Invocation& invocation) {
       service::mig::ResolveConfig(selected->file, *selected->config, node);
   if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
   if (Differences(node, *goal, invocation.Has("mode-only")).empty()) return std::nullopt;
-  return Failure{"assertion failure: selected configuration not currently applied",
-                 kExitNotApplied};
+  return NotApplied();
 }
 
 int RunAssert(const Invocation& invocation) {

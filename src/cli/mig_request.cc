@@ -161,6 +161,24 @@ base::Result<NodeGoal> MigRequest::ResolveWords(const model::Inventory& node) co
   return goal;
 }
 
+base::Result<NodeGoal> MigRequest::ResolveModes(const model::Inventory& node) const {
+  TRY(chosen, Chosen(node, gpus_));
+  NodeGoal goal;
+  if (!wanted_) {
+    TRY(modes, service::mig::ResolveModes(*file_, *config_, node));
+    goal = std::move(modes);
+  }
+  for (std::size_t i = 0; wanted_ && i < node.gpus.size(); ++i) {
+    const model::Gpu& gpu = node.gpus[i];
+    if (!gpu.mig && gpu.faults.empty() && gpus_.empty()) continue;  // without MIG, and not named
+    goal.push_back({i, {wanted_->enabled, {}}});
+  }
+  std::erase_if(goal, [&chosen = chosen](const service::mig::GpuTarget& target) {
+    return !chosen[target.gpu];
+  });
+  return goal;
+}
+
 base::Result<NodeGoal> MigRequest::Resolve(const model::Inventory& node) const {
   if (wanted_) return ResolveWords(node);
   TRY(goal, service::mig::ResolveConfig(*file_, *config_, node));

@@ -45,6 +45,9 @@ class MigRequest {
 
   // For the GPUs that --gpu names, else for all that are meant.
   [[nodiscard]] base::Result<service::mig::NodeGoal> Resolve(const model::Inventory& node) const;
+  // The same for modes alone, on a look without a driver.
+  [[nodiscard]] base::Result<service::mig::NodeGoal> ResolveModes(
+      const model::Inventory& node) const;
 
  private:
   [[nodiscard]] base::Result<service::mig::NodeGoal> ResolveWords(
