@@ -92,6 +92,9 @@ def modes(node, session, context):
         check_assert(node, path, "off")
     with session.case("a pending mode is not the current one"):
         skip_reset(node, path)
+    if node.profile == "dgx-a100-40":
+        with session.case("mode only, while no driver is loaded"):
+            without_driver(node, path, context)
 
 
 def skip_reset(node, path):
@@ -103,6 +106,19 @@ def skip_reset(node, path):
     if assert_fails(node, path, "on", "--mode-only") != waits:
         raise Failure(f"MIG mode after --skip-reset: expected {'pending' if waits else 'on'}")
     apply(node, path, "on", "--mode-only")
+    check_assert(node, path, "on", "--mode-only")
+    apply(node, path, "off")
+
+
+def without_driver(node, path, context):
+    """GA100 keeps the mode on the board: mig-parted writes it to the simulated registers, partita reads
+    it there, and the driver finds it."""
+    node.sim("driver", "unload", "--node", node.name)
+    try:
+        apply(node, path, "on", "--mode-only")
+        node.check([context.partita, "mig", "assert", "-f", path, "-c", "on", "--mode-only"])
+    finally:
+        node.sim("driver", "load", "--node", node.name)
     check_assert(node, path, "on", "--mode-only")
     apply(node, path, "off")
 
