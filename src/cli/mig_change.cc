@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/exit_status.h"
 #include "cli/mig_commands.h"
+#include "cli/mig_memory.h"
 #include "cli/mig_plan.h"
 #include "cli/mig_request.h"
 #include "cli/mig_show.h"
@@ -168,6 +169,7 @@ int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
   const base::Result<ApplyReport> report =
       service::mig::Apply(reader, control, request.goal, request.options, ShowSteps(), &StopFlag());
   if (!report.ok()) return ReportNothingChanged(report.error());
+  if (report->applied) RememberApplied(report->after, request.goal);
   Print(options, ResultDocument(*report),
         [&](const Look& look) { return DrawResult(*report, look); });
   return ResultStatus(*report);

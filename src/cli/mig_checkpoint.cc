@@ -173,9 +173,9 @@ base::Result<service::mig::GpuTarget> Checkpoint::ResolveDevice(const Device& de
   return target;
 }
 
-base::Result<service::mig::NodeGoal> Checkpoint::Resolve(const model::Inventory& node) const {
+base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
+    const model::Inventory& node, std::vector<std::string>& gone) const {
   service::mig::NodeGoal goal;
-  std::vector<std::string> gone;
   for (const Device& device : devices_) {
     const auto found = std::find_if(node.gpus.begin(), node.gpus.end(), [&](const model::Gpu& gpu) {
       return gpu.uuid && gpu.uuid->value() == device.uuid && gpu.mig;
@@ -187,13 +187,54 @@ base::Result<service::mig::NodeGoal> Checkpoint::Resolve(const model::Inventory&
     TRY(target, ResolveDevice(device, node, static_cast<std::size_t>(found - node.gpus.begin())));
     goal.push_back(std::move(target));
   }
+  std::sort(goal.begin(), goal.end(), [](const auto& a, const auto& b) { return a.gpu < b.gpu; });
+  return goal;
+}
+
+base::Result<service::mig::NodeGoal> Checkpoint::Resolve(const model::Inventory& node) const {
+  std::vector<std::string> gone;
+  TRY(goal, ResolvePresent(node, gone));
   if (!gone.empty()) {
     return base::MakeError(base::ErrorCode::kNotFound,
                            "GPUs of the checkpoint are not on this machine: {}",
                            base::Join(gone, ", "));
   }
-  std::sort(goal.begin(), goal.end(), [](const auto& a, const auto& b) { return a.gpu < b.gpu; });
   return goal;
+}
+
+void Checkpoint::Update(const Checkpoint& newer, const std::vector<std::string>& uuids) {
+  for (const Device& device : newer.devices_) {
+    if (std::find(uuids.begin(), uuids.end(), device.uuid) == uuids.end()) continue;
+    std::erase_if(devices_, [&](const Device& old) { return old.uuid == device.uuid; });
+    devices_.push_back(device);
+  }
+}
+
+Value Checkpoint::ToDocument() const {
+  Value devices = Value::List();
+  for (const Device& device : devices_) {
+    Value instances = Value::List();
+    for (const Instance& instance : device.instances) {
+      Value computes = Value::List();
+      for (const std::uint32_t slices : instance.compute) {
+        const auto* constant = std::find(kComputeSlices.begin(), kComputeSlices.end(), slices);
+        computes.Add(Value::Map()
+                         .Set("ProfileID", constant - kComputeSlices.begin())
+                         .Set("EngProfileID", 0));
+      }
+      instances.Add(Value::Map()
+                        .Set("ProfileID", instance.profile)
+                        .Set("Placement", Value::Map().Set("Start", instance.start))
+                        .Set("ComputeInstances", OrNull(std::move(computes))));
+    }
+    devices.Add(Value::Map()
+                    .Set("UUID", device.uuid)
+                    .Set("MigMode", device.enabled ? 1 : 0)
+                    .Set("GpuInstances", OrNull(std::move(instances))));
+  }
+  return Value::Map()
+      .Set("Version", "v1")
+      .Set("MigState", Value::Map().Set("Devices", OrNull(std::move(devices))));
 }
 
 int RunMigCheckpoint(const base::Invocation& invocation) {

@@ -23,6 +23,14 @@ class Checkpoint {
 
   // GPUs are found by UUID, wherever they are now; kNotFound names those that are gone.
   [[nodiscard]] base::Result<service::mig::NodeGoal> Resolve(const model::Inventory& node) const;
+  // The same for those that are there.
+  [[nodiscard]] base::Result<service::mig::NodeGoal> ResolvePresent(
+      const model::Inventory& node, std::vector<std::string>& gone) const;
+
+  // Takes what `newer` says of these GPUs in place of what this says of them; of others nothing.
+  void Update(const Checkpoint& newer, const std::vector<std::string>& uuids);
+  // As CheckpointDocument, for programs that read no sizes: those are not kept.
+  [[nodiscard]] base::Value ToDocument() const;
 
  private:
   struct Instance {

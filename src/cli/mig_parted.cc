@@ -22,6 +22,7 @@
 #include "cli/mig_checkpoint.h"
 #include "cli/mig_compare.h"
 #include "cli/mig_export.h"
+#include "cli/mig_memory.h"
 #include "cli/mig_request.h"
 #include "cli/mig_validate.h"
 #include "cli/mig_without_driver.h"
@@ -235,6 +236,7 @@ class Change {
                                   : code == ErrorCode::kConflict ? kExitInvalidInput
                                                                  : kExitError);
     }
+    if (report->applied) RememberApplied(report->after, goal_);
     return OutcomeOf(*report, modes && options.skip_reset);
   }
 
