@@ -1,0 +1,36 @@
+// Units that hold GPUs: stopped before a change of MIG modes, started after it.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "service/mig/lock.h"
+
+namespace partita::service::mig {
+
+struct GpuClientOptions {
+  // In the order in which they start; they stop in the other.
+  std::vector<std::string> units = {"nvsm.service", "nvidia-dcgm.service", "dcgm-exporter.service",
+                                    "kubelet.service"};
+  std::string directory = RunDirectory();  // of the journal
+};
+
+// What is stopped is written down first, so that a run after a crash starts it. The journal is of
+// this boot: after a reboot systemd starts what is enabled. Without systemd there are no units.
+class GpuClients {
+ public:
+  explicit GpuClients(GpuClientOptions options) : options_(std::move(options)) {}
+
+  // Those that run, to their end.
+  [[nodiscard]] base::Result<void> Stop();
+  // Everything that the journal names, and never waits for it: units that are ordered after the
+  // caller's own would wait for the caller.
+  [[nodiscard]] base::Result<std::vector<std::string>> Start();
+
+ private:
+  [[nodiscard]] std::string Journal() const { return options_.directory + "/mig-stopped-units"; }
+  GpuClientOptions options_;
+};
+
+}  // namespace partita::service::mig
