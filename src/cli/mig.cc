@@ -246,6 +246,35 @@ Command RestoreCommand() {
           .run = RunMigRestore};
 }
 
+Command BootCommand() {
+  Option file = FileOption();
+  file.letter = 0;
+  file.help = "the configurations; else config.yaml or config-default.yaml, else what fits";
+  return {.name = "boot",
+          .summary = "Bring MIG back after a reboot",
+          .description =
+              "What partita-mig.service runs. Makes the GPUs what MIG_PARTED_SELECTED_CONFIG "
+              "selects, else what was applied last, else changes nothing. Units that hold GPUs are "
+              "stopped before a change of modes and started after it, also after a crash. The "
+              "last line on standard error tells the result. The exit status is 0 too where no "
+              "driver is loaded; 5 when only a reboot helps, which is tried once with --reboot.",
+          .options = {file,
+                      NameOption(),
+                      {.name = "hooks-file",
+                       .value_name = "FILE",
+                       .help = "programs to run around the change; else hooks.yaml",
+                       .environment = "MIG_PARTED_HOOKS_FILE"},
+                      {.name = "config-dir",
+                       .value_name = "DIR",
+                       .help = "where those files are",
+                       .default_value = "/etc/nvidia-mig-manager"},
+                      {.name = "reboot",
+                       .help = "reboot, once, where no reset is possible",
+                       .environment = "WITH_REBOOT"}},
+          .examples = {{"systemctl restart partita-mig.service", "as at boot"}},
+          .run = RunMigBoot};
+}
+
 }  // namespace
 
 Command MigCommand() {
@@ -264,7 +293,7 @@ Command MigCommand() {
                    {"partita mig plan --gpu 0 --want 3g.20gb:2", "what a change would do"}},
       .commands = {ProfilesCommand(), LayoutsCommand(), ShowCommand(), PlanCommand(), DiffCommand(),
                    ValidateCommand(), ExportCommand(), AssertCommand(), GenerateConfigCommand(),
-                   ApplyCommand(), CheckpointCommand(), RestoreCommand()}};
+                   ApplyCommand(), CheckpointCommand(), RestoreCommand(), BootCommand()}};
 }
 
 }  // namespace partita::cli

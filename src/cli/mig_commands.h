@@ -16,6 +16,7 @@ int RunMigAssert(const base::Invocation& invocation);
 int RunMigGenerateConfig(const base::Invocation& invocation);
 int RunMigApply(const base::Invocation& invocation);
 int RunMigCheckpoint(const base::Invocation& invocation);
+int RunMigBoot(const base::Invocation& invocation);
 int RunMigRestore(const base::Invocation& invocation);
 
 // The table of `mig`: options, help and examples.

@@ -1,0 +1,303 @@
+// The boot service: MIG as it was, or as the machine's files select it.
+#include <cstdio>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/state_file.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "cli/exit_status.h"
+#include "cli/mig_change.h"
+#include "cli/mig_commands.h"
+#include "cli/mig_compare.h"
+#include "cli/mig_export.h"
+#include "cli/mig_memory.h"
+#include "cli/mig_parted.h"
+#include "cli/mig_request.h"
+#include "cli/mig_without_driver.h"
+#include "cli/report_error.h"
+#include "config/hooks_file.h"
+#include "hw/mig_control.h"
+#include "service/mig/gpu_clients.h"
+#include "service/mig/lock.h"
+#include "service/mig/node_plan.h"
+
+namespace partita::cli {
+
+namespace {
+
+using base::Result;
+using service::mig::NodeGoal;
+
+// How a boot ended: the line of the unit's log, and the status.
+struct BootEnd {
+  std::string line;
+  int status = kExitDone;
+};
+
+BootEnd Failed(const base::Error& error, int status = kExitError) {
+  std::string text = error.ToString();
+  if (!error.hint().empty()) text += fmt::format(" ({})", error.hint());
+  return {std::move(text), status};
+}
+
+std::string NotEmpty(const base::Invocation& invocation, const std::string& option) {
+  return invocation.Get(option).value_or("");
+}
+
+class Boot {
+ public:
+  Boot(const base::Invocation& invocation, MigOptions options)
+      : invocation_(invocation),
+        options_(std::move(options)),
+        reader_(options_.reader),
+        control_(options_.reader) {}
+
+  BootEnd Run() {
+    StopOnSignals();
+    const Result<service::mig::ChangeLock> lock = service::mig::ChangeLock::Acquire(
+        {.command = "partita mig boot", .wait = true, .stop = &StopFlag()});
+    if (!lock.ok()) return Failed(lock.error(), kExitBlocked);
+    // What a run before this one stopped and, killed half-way, did not start.
+    if (const Result<void> started = StartClients(); !started.ok()) return Failed(started.error());
+    node_ = reader_.Read();
+    if (!node_.driver) return WithoutDriver();
+    if (const Result<void> chosen = Choose(); !chosen.ok()) {
+      return Failed(chosen.error(), kExitInvalidInput);
+    }
+    if (!goal_) return {"nothing is selected and nothing was applied before: nothing changed"};
+    BootEnd end = WithHooks();
+    Release();
+    const Result<void> started = StartClients();
+    if (!started.ok() && end.status == kExitDone) end = Failed(started.error());
+    return end;
+  }
+
+ private:
+  BootEnd WithoutDriver() {
+    // A driver that is loaded and does not answer is a fault; none at all is a machine without GPUs
+    // or one whose driver comes later, and no reason for a failed boot.
+    if (!NeedsPci(options_.reader, node_)) {
+      const std::string why = node_.driver_error ? node_.driver_error->ToString() : "it is absent";
+      return {fmt::format("the driver fails: {}", why), kExitNoDriver};
+    }
+    const BootEnd later{"no driver is loaded: nothing changed; start this unit again when one is"};
+    selected_ = NotEmpty(invocation_, "selected-config");
+    if (selected_.empty()) return later;
+    const Result<config::MigConfigFile> file = LoadFile();
+    if (!file.ok()) return Failed(file.error(), kExitInvalidInput);
+    const Result<const config::MigConfig*> config = file->Select(selected_);
+    if (!config.ok()) return Failed(config.error(), kExitInvalidInput);
+    return ModesThroughPci(*file, **config, later);
+  }
+
+  BootEnd ModesThroughPci(const config::MigConfigFile& file,
+                          const config::MigConfig& config,
+                          const BootEnd& later) const {
+    const hw::PciMigOptions pci = PciOptions(options_.reader);
+    const Result<model::Inventory> look = service::mig::LookWithoutDriver(pci);
+    if (!look.ok()) return Failed(look.error());
+    const Result<NodeGoal> goal = service::mig::ResolveModes(file, config, *look);
+    if (!goal.ok()) return Failed(goal.error(), kExitInvalidInput);
+    for (const std::string& why : service::mig::OutOfReach(*look, *goal)) Say(why);
+    const Result<service::mig::ApplyReport> report =
+        service::mig::ApplyModesWithoutDriver(*look, *goal, false, pci, TellSteps(), StopFlag());
+    if (!report.ok()) return Failed(report.error());
+    if (report->applied)
+      return {"no driver is loaded: the modes are in force, devices come with it"};
+    if (ModesStatus(*report, *goal) == kExitNoDriver) return later;
+    return {base::Join(report->errors, "; "), kExitNotApplied};
+  }
+
+  // What the environment selects, else what was applied last, else nothing.
+  Result<void> Choose() {
+    selected_ = NotEmpty(invocation_, "selected-config");
+    if (!selected_.empty()) return ChooseSelected();
+    TRY(remembered, RecallApplied());
+    if (!remembered.warning.empty()) Say("warning: " + remembered.warning);
+    if (!remembered.layout) return {};
+    const auto layout = std::make_shared<const Checkpoint>(*std::move(remembered.layout));
+    std::vector<std::string> gone;
+    TRY(goal, layout->ResolvePresent(node_, gone));
+    for (const std::string& uuid : gone) Say(fmt::format("warning: {} is gone", uuid));
+    goal_ = [layout](const model::Inventory& node) {
+      std::vector<std::string> missing;
+      return layout->ResolvePresent(node, missing);
+    };
+    return {};
+  }
+
+  Result<void> ChooseSelected() {
+    TRY(file, LoadFile());
+    const auto kept = std::make_shared<const config::MigConfigFile>(std::move(file));
+    TRY(config, kept->Select(selected_));
+    goal_ = [kept, config = config](const model::Inventory& node) {
+      return service::mig::ResolveConfig(*kept, *config, node);
+    };
+    return {};
+  }
+
+  // The file that is named, else the first there is, else what fits these GPUs.
+  Result<config::MigConfigFile> LoadFile() {
+    const std::string directory = NotEmpty(invocation_, "config-dir");
+    file_ = NotEmpty(invocation_, "config-file");
+    for (const char* name : {"config.yaml", "config-default.yaml"}) {
+      if (file_.empty() && base::Exists(base::JoinPath(directory, name))) {
+        file_ = base::JoinPath(directory, name);
+      }
+    }
+    if (!file_.empty()) return config::MigConfigFile::Load(file_);
+    TRY(generated, GenerateConfig(node_));
+    return config::MigConfigFile::Parse(base::ToYaml(generated), "what these GPUs can be");
+  }
+
+  Result<HookRunner> LoadHooks() const {
+    std::string path = NotEmpty(invocation_, "hooks-file");
+    const std::string usual = base::JoinPath(NotEmpty(invocation_, "config-dir"), "hooks.yaml");
+    if (path.empty() && base::Exists(usual)) path = usual;
+    config::HooksFile hooks;
+    if (!path.empty()) {
+      TRY(loaded, config::HooksFile::Load(path));
+      hooks = std::move(loaded);
+    }
+    return HookRunner(std::move(hooks),
+                      {{"MIG_PARTED_CONFIG_FILE", file_},
+                       {"MIG_PARTED_SELECTED_CONFIG", selected_},
+                       {"MIG_PARTED_HOOKS_FILE", path},
+                       {"MIG_PARTED_SKIP_RESET", "false"},
+                       {"MIG_PARTED_MODE_CHANGE_ONLY", "false"}},
+                      false);
+  }
+
+  BootEnd WithHooks() {
+    const Result<HookRunner> hooks = LoadHooks();
+    if (!hooks.ok()) return Failed(hooks.error(), kExitInvalidInput);
+    if (const Result<void> hook = hooks->Run("apply-start"); !hook.ok()) {
+      return Failed(hook.error());
+    }
+    BootEnd end = Step(true, *hooks);
+    if (end.status == kExitDone) end = Step(false, *hooks);
+    Release();
+    const Result<void> hook = hooks->Run("apply-exit");
+    if (!hook.ok() && end.status == kExitDone) end = Failed(hook.error());
+    return end;
+  }
+
+  // Modes, then everything; hooks and clients only where there is something to change.
+  BootEnd Step(bool modes, const HookRunner& hooks) {
+    node_ = reader_.Read();
+    const Result<NodeGoal> goal = goal_(node_);
+    if (!goal.ok()) return Failed(goal.error(), kExitInvalidInput);
+    if (modes ? Differences(node_, *goal, true).empty() : service::mig::IsApplied(node_, *goal)) {
+      return Done();
+    }
+    Release();
+    if (modes) {
+      service::mig::GpuClients clients{{}};
+      if (const Result<void> stopped = clients.Stop(); !stopped.ok()) {
+        return Failed(stopped.error());
+      }
+    }
+    const Result<void> hook = hooks.Run(modes ? "pre-apply-mode" : "pre-apply-config");
+    return hook.ok() ? Apply(modes) : Failed(hook.error());
+  }
+
+  BootEnd Apply(bool modes) {
+    const Result<service::mig::ApplyReport> report = service::mig::Apply(
+        reader_, control_, goal_, {.mode_only = modes}, TellSteps(), &StopFlag());
+    if (!report.ok()) {
+      const bool busy = report.error().code() == base::ErrorCode::kBusy;
+      return Failed(report.error(), busy ? kExitBlocked : kExitError);
+    }
+    node_ = report->after;
+    if (report->applied) return Done();
+    if (report->reset_required) return NeedsReboot(base::Join(report->errors, "; "));
+    return {base::Join(report->errors, "; "), kExitNotApplied};
+  }
+
+  BootEnd Done() {
+    const Result<void> removed = base::RemoveTree(Guard());
+    if (!removed.ok()) return Failed(removed.error());
+    if (!selected_.empty()) {
+      if (service::mig::IsApplied(node_, *goal_(node_))) RememberApplied(node_, goal_);
+      return {fmt::format("{} is in force", base::Quoted(selected_))};
+    }
+    return {"what was applied last is in force"};
+  }
+
+  // At most one reboot, and only where it is allowed: a machine must not do it for ever.
+  BootEnd NeedsReboot(const std::string& why) const {
+    if (base::Exists(Guard())) {
+      return {fmt::format("{}; the reboot that was tried did not help: see to it, then delete {}",
+                          why, Guard()),
+              kExitResetRequired};
+    }
+    if (!invocation_.Has("reboot")) {
+      return {
+          fmt::format("{}; a reboot is required, and --reboot or WITH_REBOOT=true allows one", why),
+          kExitResetRequired};
+    }
+    const Result<void> made = base::MakeDirectories(base::StateDirectory(), 0700);
+    if (!made.ok()) return Failed(made.error());
+    const Result<void> kept = base::WriteFileAtomically(Guard(), "partita mig boot\n", 0600);
+    if (!kept.ok()) return Failed(kept.error());
+    base::Subprocess program;
+    program.arguments = {"systemctl", "--no-block", "reboot"};
+    const Result<base::SubprocessResult> reboot = base::Run(program);
+    if (!reboot.ok()) return Failed(reboot.error());
+    if (!reboot->Succeeded()) {
+      return {
+          fmt::format("systemctl reboot {}: {}", reboot->Describe(), base::Trim(reboot->output)),
+          kExitResetRequired};
+    }
+    return {fmt::format("{}; rebooting once", why), kExitResetRequired};
+  }
+
+  static std::string Guard() { return base::StateDirectory() + "/mig-reboot-attempted"; }
+
+  static Result<void> StartClients() {
+    TRY(started, service::mig::GpuClients({}).Start());
+    if (!started.empty()) Say("starting " + base::Join(started, ", "));
+    return {};
+  }
+
+  static service::mig::Progress TellSteps() {
+    return {[](const std::string& gpu, const std::string& step, bool done) {
+      if (done) Say(fmt::format("{}: {}", gpu, step));
+    }};
+  }
+
+  static void Say(const std::string& line) {
+    std::fprintf(stderr, "partita-mig: %s\n", line.c_str());
+  }
+
+  void Release() {
+    reader_.Release();
+    control_.Release();
+  }
+
+  const base::Invocation& invocation_;
+  MigOptions options_;
+  hw::InventoryReader reader_;
+  hw::MigControl control_;
+  model::Inventory node_;
+  std::string selected_, file_;
+  service::mig::NodeGoalFn goal_;
+};
+
+}  // namespace
+
+int RunMigBoot(const base::Invocation& invocation) {
+  Result<MigOptions> options = ReadMigOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  const BootEnd end = Boot(invocation, *std::move(options)).Run();
+  std::fprintf(stderr, "partita-mig: %s\n", end.line.c_str());
+  return end.status;
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,51 @@
+#!/usr/bin/env bash
+# Process 1 of a namespace: makes /run and the units of this boot, then becomes systemd. Only the
+# targets of Debian's systemd, our units and those of the test exist. Arguments: DISK, what survives
+# a reboot: units/ (of the test), etc/ (/etc/nvidia-mig-manager), overrides/ (drop-ins), state/.
+set -euo pipefail
+disk=$1
+units=/run/units
+mkdir -p $units/multi-user.target.wants $units/nvidia-gpu-reset.target.wants $units/partita-mig.service.d
+for target in basic local-fs multi-user reboot shutdown sysinit; do
+  cp "/lib/systemd/system/$target.target" $units/
+done
+cp "$source_root"/packaging/systemd/* $units/
+# What `systemctl enable` makes of the [Install] section.
+ln -s ../partita-mig.service $units/multi-user.target.wants/
+ln -s ../partita-mig.service $units/nvidia-gpu-reset.target.wants/
+ln -s partita-mig.service $units/nvidia-mig-manager.service
+cat >$units/partita-mig.service.d/simulated.conf <<UNIT
+[Service]
+ExecStart=
+ExecStart=$PARTITA_BIN/partita mig boot --config-dir $disk/etc
+Environment=PARTITA_DRIVER_ROOT=/run/partita-sim PARTITA_STATE_DIR=$disk/state
+StandardOutput=append:$disk/log
+StandardError=append:$disk/log
+UNIT
+cat >$units/end.service <<UNIT
+[Unit]
+DefaultDependencies=no
+After=multi-user.target partita-mig.service nvidia-gpu-reset.target kubelet.service client.service other.service
+SuccessAction=exit-force
+[Service]
+Type=oneshot
+ExecStart=/bin/sh -c 'echo end >>$disk/log'
+UNIT
+cat >$units/boot.target <<UNIT
+[Unit]
+Wants=multi-user.target end.service
+UNIT
+# A machine that is asked to reboot: the test is what starts it again.
+cat >$units/reboot.target <<UNIT
+[Unit]
+DefaultDependencies=no
+JobTimeoutSec=0
+SuccessAction=exit-force
+UNIT
+if [ -d "$disk/units" ]; then cp -a "$disk/units/." $units/; fi
+umount -R /sys/fs/cgroup 2>/dev/null || true
+mount -t tmpfs tmpfs /sys/fs/cgroup
+mkdir /sys/fs/cgroup/systemd
+mount -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd
+exec env -i container=partita-test SYSTEMD_UNIT_PATH=$units PATH="$PATH" /lib/systemd/systemd \
+  --unit=boot.target --log-target=null --show-status=0
