@@ -46,7 +46,7 @@ BootEnd Failed(const base::Error& error, int status = kExitError) {
   return {std::move(text), status};
 }
 
-std::string NotEmpty(const base::Invocation& invocation, const std::string& option) {
+std::string TextOf(const base::Invocation& invocation, const std::string& option) {
   return invocation.Get(option).value_or("");
 }
 
@@ -87,7 +87,7 @@ class Boot {
       return {fmt::format("the driver fails: {}", why), kExitNoDriver};
     }
     const BootEnd later{"no driver is loaded: nothing changed; start this unit again when one is"};
-    selected_ = NotEmpty(invocation_, "selected-config");
+    selected_ = TextOf(invocation_, "selected-config");
     if (selected_.empty()) return later;
     const Result<config::MigConfigFile> file = LoadFile();
     if (!file.ok()) return Failed(file.error(), kExitInvalidInput);
@@ -116,7 +116,7 @@ class Boot {
 
   // What the environment selects, else what was applied last, else nothing.
   Result<void> Choose() {
-    selected_ = NotEmpty(invocation_, "selected-config");
+    selected_ = TextOf(invocation_, "selected-config");
     if (!selected_.empty()) return ChooseSelected();
     TRY(remembered, RecallApplied());
     if (!remembered.warning.empty()) Say("warning: " + remembered.warning);
@@ -144,8 +144,8 @@ class Boot {
 
   // The file that is named, else the first there is, else what fits these GPUs.
   Result<config::MigConfigFile> LoadFile() {
-    const std::string directory = NotEmpty(invocation_, "config-dir");
-    file_ = NotEmpty(invocation_, "config-file");
+    const std::string directory = TextOf(invocation_, "config-dir");
+    file_ = TextOf(invocation_, "config-file");
     for (const char* name : {"config.yaml", "config-default.yaml"}) {
       if (file_.empty() && base::Exists(base::JoinPath(directory, name))) {
         file_ = base::JoinPath(directory, name);
@@ -157,8 +157,8 @@ class Boot {
   }
 
   Result<HookRunner> LoadHooks() const {
-    std::string path = NotEmpty(invocation_, "hooks-file");
-    const std::string usual = base::JoinPath(NotEmpty(invocation_, "config-dir"), "hooks.yaml");
+    std::string path = TextOf(invocation_, "hooks-file");
+    const std::string usual = base::JoinPath(TextOf(invocation_, "config-dir"), "hooks.yaml");
     if (path.empty() && base::Exists(usual)) path = usual;
     config::HooksFile hooks;
     if (!path.empty()) {
@@ -224,7 +224,8 @@ class Boot {
     const Result<void> removed = base::RemoveTree(Guard());
     if (!removed.ok()) return Failed(removed.error());
     if (!selected_.empty()) {
-      if (service::mig::IsApplied(node_, *goal_(node_))) RememberApplied(node_, goal_);
+      const Result<NodeGoal> goal = goal_(node_);
+      if (goal.ok() && service::mig::IsApplied(node_, *goal)) RememberApplied(node_, goal_);
       return {fmt::format("{} is in force", base::Quoted(selected_))};
     }
     return {"what was applied last is in force"};
