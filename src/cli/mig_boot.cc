@@ -198,10 +198,7 @@ class Boot {
     }
     Release();
     if (modes) {
-      service::mig::GpuClients clients{{}};
-      if (const Result<void> stopped = clients.Stop(); !stopped.ok()) {
-        return Failed(stopped.error());
-      }
+      if (const Result<void> stopped = StopClients(); !stopped.ok()) return Failed(stopped.error());
     }
     const Result<void> hook = hooks.Run(modes ? "pre-apply-mode" : "pre-apply-config");
     return hook.ok() ? Apply(modes) : Failed(hook.error());
@@ -260,6 +257,15 @@ class Boot {
   }
 
   static std::string Guard() { return base::StateDirectory() + "/mig-reboot-attempted"; }
+
+  Result<void> StopClients() const {
+    service::mig::GpuClientOptions options;
+    if (const std::string path = TextOf(invocation_, "gpu-clients-file"); !path.empty()) {
+      TRY(units, service::mig::LoadGpuClients(path));
+      options.units = std::move(units);
+    }
+    return service::mig::GpuClients(std::move(options)).Stop();
+  }
 
   static Result<void> StartClients() {
     TRY(started, service::mig::GpuClients({}).Start());

@@ -9,6 +9,9 @@
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "config/binders.h"
+#include "config/document.h"
+#include "config/problems.h"
 
 namespace partita::service::mig {
 
@@ -56,6 +59,28 @@ base::Result<std::vector<std::string>> Running(const std::vector<std::string>& u
 }
 
 }  // namespace
+
+base::Result<std::vector<std::string>> LoadGpuClients(const std::string& path) {
+  TRY(document, config::Document::Load(path));
+  config::Problems problems(document);
+  std::vector<std::string> units;
+  const config::Node& root = document.root();
+  if (config::ExpectMap(root, problems, "the file of GPU clients")) {
+    if (const config::Node* version = config::Require(root, "version", problems);
+        version != nullptr && version->text != "v1") {
+      problems.Add(*version, fmt::format("unknown version {}", base::Quoted(version->text)),
+                   "only v1 exists");
+    }
+    const config::Node* list = config::Require(root, "systemd-services", problems);
+    if (list != nullptr && config::ExpectList(*list, problems, "systemd-services")) {
+      units = config::ReadStrings(*list, problems);
+    }
+  }
+  TRY_VOID(problems.ToResult());
+  std::erase(units, "partita-mig.service");
+  std::erase(units, "nvidia-mig-manager.service");
+  return units;
+}
 
 base::Result<void> GpuClients::Stop() {
   if (options_.units.empty() || !UnderSystemd()) return {};

@@ -16,6 +16,10 @@ struct GpuClientOptions {
   std::string directory = RunDirectory();  // of the journal
 };
 
+// The units of a file (`version: v1`, `systemd-services`), without the one that asks under either
+// of its names. Other keys of the file are for others.
+[[nodiscard]] base::Result<std::vector<std::string>> LoadGpuClients(const std::string& path);
+
 // What is stopped is written down first, so that a run after a crash starts it. The journal is of
 // this boot: after a reboot systemd starts what is enabled. Without systemd there are no units.
 class GpuClients {
