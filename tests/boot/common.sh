@@ -8,15 +8,30 @@ export PARTITA_STATE_DIR=$disk/state PARTITA_RUN_DIR=$work/run source_root PARTI
 [ -x /lib/systemd/systemd ] || { echo "SKIPPED: no systemd here; install the package systemd" >&2; exit 77; }
 [ -d /sys/fs/cgroup/systemd ] || { echo "SKIPPED: no cgroup hierarchy name=systemd here" >&2; exit 77; }
 
-cgroup=/sys/fs/cgroup/systemd/partita-boot-$$
-mkdir "$cgroup"
-on_exit+=('find "$cgroup" -depth -type d -exec rmdir {} \;')
+# A cgroup of its own in both hierarchies that systemd takes: in a shared one, boots that run at the
+# same time would take each other's services for their own.
+cgroups=()
+for hierarchy in systemd unified; do
+  if [ -d /sys/fs/cgroup/$hierarchy ]; then
+    cgroups+=("/sys/fs/cgroup/$hierarchy/partita-boot-$$")
+    mkdir "${cgroups[-1]}"
+  fi
+done
+on_exit+=('find "${cgroups[@]}" -depth -type d -exec rmdir {} \;')
+
+# What systemd said is part of every failure.
+eval "without_console() $(declare -f fail | tail -n +2)"
+fail() {
+  echo "--- systemd" >&2
+  cat -v "$disk/console" >&2 || true
+  without_console "$@"
+}
 
 # boot: one boot of the machine, to its end; what the units wrote is in $disk/log.
 boot() {
   rm -f "$disk/log"
   (
-    echo 0 >"$cgroup/cgroup.procs"
+    for cgroup in "${cgroups[@]}"; do echo 0 >"$cgroup/cgroup.procs"; done
     exec timeout -s KILL 40 unshare --pid --fork --kill-child --mount --uts --ipc --cgroup --mount-proc \
       sh -c 'mount -t tmpfs -o mode=755 tmpfs /run && exec partita-sim run --node "$1" -- "$2" "$3"' \
       - "$node" "$source_root/tests/boot/init.sh" "$disk"

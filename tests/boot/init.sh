@@ -47,5 +47,9 @@ umount -R /sys/fs/cgroup 2>/dev/null || true
 mount -t tmpfs tmpfs /sys/fs/cgroup
 mkdir /sys/fs/cgroup/systemd
 mount -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd
+# What systemd says is shown when a test fails: its kernel log is a file.
+: >"$disk/console"
+touch /dev/kmsg
+mount --bind "$disk/console" /dev/kmsg
 exec env -i container=partita-test SYSTEMD_UNIT_PATH=$units PATH="$PATH" /lib/systemd/systemd \
-  --unit=boot.target --log-target=null --show-status=0
+  --unit=boot.target --log-target=kmsg --log-level=info --show-status=0

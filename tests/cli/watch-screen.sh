@@ -5,7 +5,8 @@ source "$(dirname "$0")/common.sh"
 
 up h200-vm
 coproc terminal {
-  script -qefc "stty rows 20 cols 100; stty -a >$work/before
+  # The trap: Ctrl-C reaches this shell as well, and one without traps (dash) would die of it.
+  script -qefc "trap : INT; stty rows 20 cols 100; stty -a >$work/before
     partita-sim run --node $node -- partita status --watch 0.1; echo status=\$?
     stty -a >$work/after" /dev/null 2>&1
 }
