@@ -1,0 +1,43 @@
+#include <optional>
+
+#include "cli/mig_parted_change.h"
+#include "cli/mig_parted_commands.h"
+#include "cli/mig_parted_flags.h"
+#include "cli/mig_parted_node.h"
+#include "service/mig/node_goal.h"
+
+namespace partita::cli::parted {
+
+namespace {
+
+std::vector<base::Option> Flags() {
+  const base::Option skip_reset{.name = "skip-reset",
+                                .letter = 's',
+                                .help = "leave modes pending that need a GPU reset",
+                                .environment = "MIG_PARTED_SKIP_RESET"};
+  return {ConfigFileFlag(), SelectedConfigFlag(), HooksFileFlag(), skip_reset, ModeOnlyFlag()};
+}
+
+int Run(const base::Invocation& invocation) {
+  std::optional<Selected> selected;
+  Outcome outcome = LoadSelected(invocation, selected);
+  if (!outcome) {
+    outcome = Changed(
+        invocation, Flags(),
+        [&](const model::Inventory& node) {
+          return service::mig::ResolveConfig(selected->file, *selected->config, node);
+        },
+        [&](const model::Inventory& node) {
+          return service::mig::ResolveModes(selected->file, *selected->config, node);
+        });
+  }
+  return Finish(invocation, outcome, "MIG configuration applied successfully");
+}
+
+}  // namespace
+
+base::Command ApplyCommand() {
+  return {.name = "apply", .summary = "Apply a MIG configuration", .options = Flags(), .run = Run};
+}
+
+}  // namespace partita::cli::parted

@@ -1,0 +1,82 @@
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text.h"
+#include "cli/mig_compare.h"
+#include "cli/mig_parted_commands.h"
+#include "cli/mig_parted_flags.h"
+#include "cli/mig_parted_node.h"
+#include "cli/mig_validate.h"
+#include "cli/mig_without_driver.h"
+#include "service/mig/node_goal.h"
+
+namespace partita::cli::parted {
+
+namespace {
+
+using base::Invocation;
+using base::Result;
+
+Failure NotApplied() {
+  return {"assertion failure: selected configuration not currently applied", kExitNotApplied};
+}
+
+Outcome AssertedThroughPci(const Selected& selected) {
+  const Result<model::Inventory> node = service::mig::LookWithoutDriver(PciOptions(Reading()));
+  if (!node.ok()) return Fail(node.error());
+  const Result<service::mig::NodeGoal> goal =
+      service::mig::ResolveModes(selected.file, *selected.config, *node);
+  if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
+  if (const std::vector<std::string> why = service::mig::OutOfReach(*node, *goal); !why.empty()) {
+    return Failure{base::Join(why, "; "), kExitNoDriver};
+  }
+  return Differences(*node, *goal, true).empty() ? Outcome() : NotApplied();
+}
+
+Outcome Asserted(const Invocation& invocation) {
+  std::optional<Selected> selected;
+  if (Outcome failure = LoadSelected(invocation, selected)) return failure;
+  hw::InventoryReader reader(Reading());
+  model::Inventory node;
+  Outcome unread = ReadNode(reader, node);
+  if (unread && invocation.Has("mode-only") && NeedsPci(Reading(), node)) {
+    return AssertedThroughPci(*selected);
+  }
+  if (unread) return unread;
+  if (invocation.Has("valid-config")) {
+    const ConfigVerdict verdict = Validate(selected->file, *selected->config, node);
+    if (verdict.reasons.empty()) return std::nullopt;
+    return Failure{base::Join(verdict.reasons, "; "), kExitInvalidInput};
+  }
+  const Result<service::mig::NodeGoal> goal =
+      service::mig::ResolveConfig(selected->file, *selected->config, node);
+  if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
+  if (Differences(node, *goal, invocation.Has("mode-only")).empty()) return std::nullopt;
+  return NotApplied();
+}
+
+int Run(const Invocation& invocation) {
+  std::string_view done = "Selected MIG configuration currently applied";
+  if (invocation.Has("mode-only")) {
+    done = "Selected MIG mode settings from configuration currently applied";
+  }
+  if (invocation.Has("valid-config")) done = "Selected MIG configuration is valid";
+  return Finish(invocation, Asserted(invocation), done);
+}
+
+}  // namespace
+
+base::Command AssertCommand() {
+  const base::Option valid{.name = "valid-config",
+                           .letter = 'a',
+                           .help = "only whether these GPUs could be so",
+                           .environment = "MIG_PARTED_VALID_CONFIG"};
+  return {.name = "assert",
+          .summary = "Check that a MIG configuration is applied",
+          .options = {ConfigFileFlag(), SelectedConfigFlag(), ModeOnlyFlag(), valid},
+          .run = Run};
+}
+
+}  // namespace partita::cli::parted

@@ -1,0 +1,19 @@
+// A change by nvidia-mig-parted, from the first hook to the last.
+#pragma once
+
+#include <vector>
+
+#include "base/command_line.h"
+#include "cli/mig_parted_outcome.h"
+#include "service/mig/apply.h"
+
+namespace partita::cli::parted {
+
+// `options` are the command's flags, which hooks see as variables. `modes` is the goal of a look
+// without a driver; empty where there can be none.
+[[nodiscard]] Outcome Changed(const base::Invocation& invocation,
+                              const std::vector<base::Option>& options,
+                              service::mig::NodeGoalFn goal,
+                              service::mig::NodeGoalFn modes = nullptr);
+
+}  // namespace partita::cli::parted
