@@ -7,7 +7,7 @@ import re
 import shutil
 
 from harness.layouts import layouts
-from harness.shell import Failure
+from support.shell import Failure
 
 NAME = "nvidia-ctk"
 NEEDS_NODE = True

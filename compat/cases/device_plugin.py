@@ -11,7 +11,7 @@ import time
 
 from harness.layouts import layouts
 from harness.node import stop
-from harness.shell import Failure, run
+from support.shell import Failure, run
 
 NAME = "device-plugin"
 NEEDS_NODE = True

@@ -2,7 +2,7 @@
 
 import re
 
-from harness.shell import Failure, check
+from support.shell import Failure, check
 
 NAME = "driver exports"
 NEEDS_NODE = False

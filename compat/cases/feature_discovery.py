@@ -1,7 +1,7 @@
 """gpu-feature-discovery judges names, sizes and counts: its labels must be those of the data."""
 
 from harness.layouts import layouts
-from harness.shell import Failure
+from support.shell import Failure
 
 NAME = "gpu-feature-discovery"
 NEEDS_NODE = True

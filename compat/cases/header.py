@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 
-from harness.shell import Failure, check, run
+from support.shell import Failure, check, run
 
 NAME = "nvml.h"
 NEEDS_NODE = False

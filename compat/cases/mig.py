@@ -10,7 +10,7 @@ import os
 
 from cases.mig_parted import assert_fails, check_assert, expected_export, layout_of, write
 from harness.node import spec
-from harness.shell import Failure, last_words
+from support.shell import Failure, last_words
 
 NAME = "mig"
 NEEDS_NODE = True

@@ -5,7 +5,7 @@ import re
 
 from harness import facts
 from harness.node import build_config, spec
-from harness.shell import Failure, last_words
+from support.shell import Failure, last_words
 
 NAME = "mig-parted"
 NEEDS_NODE = True

@@ -1,1 +1,1 @@
-"""What every judge needs: a Go toolchain, a simulated node, a record of results."""
+"""What every judge needs: a simulated node, what to expect of it, a record of results."""

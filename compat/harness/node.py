@@ -7,7 +7,7 @@ import re
 import subprocess
 
 from harness import facts
-from harness.shell import Failure, check, kill_group, run
+from support.shell import Failure, check, kill_group, run
 
 PROFILES = ["dgx-a100-40", "hgx-h200", "h200-vm", "mixed"]
 NAME = "judged"

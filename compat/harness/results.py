@@ -5,7 +5,7 @@ import os
 import time
 import traceback
 
-from harness.shell import Failure, Log
+from support.shell import Failure, Log
 
 
 class Session:

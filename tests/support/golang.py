@@ -1,6 +1,6 @@
-"""Finds or fetches a Go toolchain and builds the judges into a cache outside the work tree.
+"""Finds or fetches a Go toolchain, and builds packages with it.
 
-The judges need Go 1.26; Debian 12 has 1.19. Go distributes its toolchains also as modules
+The programs that we build need Go 1.26; Debian 12 has 1.19. Go distributes its toolchains also as modules
 (golang.org/toolchain), and even an old `go` can download a module and check it against the checksum
 database. So an old Go is enough to get the new one, without any other source of downloads.
 """
@@ -14,7 +14,8 @@ import shutil
 import sys
 import tempfile
 
-from harness.shell import Failure, SetupError, check, run
+from support import cache
+from support.shell import Failure, SetupError, check, run
 
 NEEDED = (1, 26)
 
@@ -26,28 +27,12 @@ TOOLCHAIN_SUMS = {
 }
 ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
 
-# Module folder (below compat/) -> packages that become programs of the same base name.
-PROGRAMS = {
-    "judges/mig-parted": ["github.com/NVIDIA/mig-parted/cmd/nvidia-mig-parted"],
-    "judges/k8s-device-plugin": [
-        "github.com/NVIDIA/k8s-device-plugin/cmd/nvidia-device-plugin",
-        "github.com/NVIDIA/k8s-device-plugin/cmd/gpu-feature-discovery",
-    ],
-    "judges/nvidia-container-toolkit": [
-        "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-ctk",
-        "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-cdi-hook",
-    ],
-    "listdevices": ["."],
-}
+# NVML's symbols stay unresolved until the library is opened, so binding must be lazy; the projects'
+# own builds pass the same flag.
+LAZY_BINDING = "-extldflags=-Wl,-z,lazy"
 
 BUILD_SECONDS = 1800
 FETCH_SECONDS = 600
-
-
-def cache_directory():
-    return os.environ.get("PARTITA_CACHE") or os.path.join(
-        os.path.expanduser("~"), ".cache", "partita"
-    )
 
 
 class Go:
@@ -67,9 +52,10 @@ class Go:
         )
         self.environment.pop("GOROOT", None)
 
-    def check(self, *arguments, cwd, timeout=FETCH_SECONDS):
+    def check(self, *arguments, cwd, timeout=FETCH_SECONDS, env=None):
+        environment = {**self.environment, **(env or {})}
         return check(
-            [self.program, *arguments], self._log, cwd=cwd, env=self.environment, timeout=timeout
+            [self.program, *arguments], self._log, cwd=cwd, env=environment, timeout=timeout
         )
 
 
@@ -111,7 +97,7 @@ def version_of(program, log):
 
 
 def toolchain_directory():
-    return os.path.join(cache_directory(), f"go{TOOLCHAIN}")
+    return os.path.join(cache.cache_directory(), f"go{TOOLCHAIN}")
 
 
 def fetch_toolchain(old_go, log):
@@ -122,7 +108,7 @@ def fetch_toolchain(old_go, log):
             f"put a Go {'.'.join(map(str, NEEDED))} or newer on PATH"
         )
     module = f"golang.org/toolchain@v0.0.1-go{TOOLCHAIN}.linux-{machine}"
-    print(f"compat: {old_go} is too old; fetching Go {TOOLCHAIN} as a module", file=sys.stderr)
+    print(f"go: {old_go} is too old; fetching Go {TOOLCHAIN} as a module", file=sys.stderr)
     environment = dict(os.environ, GOFLAGS="-mod=mod", GO111MODULE="on")
     environment.pop("GOROOT", None)
     with tempfile.TemporaryDirectory() as folder:
@@ -141,77 +127,46 @@ def fetch_toolchain(old_go, log):
     answer = json.loads(done.stdout)
     if answer["Sum"] != TOOLCHAIN_SUMS[machine]:
         raise SetupError(f"{module} has checksum {answer['Sum']}, not {TOOLCHAIN_SUMS[machine]}")
-    return install_toolchain(answer["Dir"])
+    cache.folder_with(
+        toolchain_directory(), ["bin/go"], lambda folder: copy_toolchain(answer["Dir"], folder)
+    )
+    return os.path.join(toolchain_directory(), "bin", "go")
 
 
-def install_toolchain(module_directory):
+def copy_toolchain(module_directory, target):
     """A module carries neither execute bits nor go.mod files below its root: puts both back."""
-    target = toolchain_directory()
-    unfinished = target + ".unfinished"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    shutil.copytree(module_directory, unfinished, copy_function=shutil.copyfile)
-    for folder, _, names in os.walk(unfinished):
+    shutil.copytree(
+        module_directory, target, copy_function=shutil.copyfile, dirs_exist_ok=True
+    )
+    for folder, _, names in os.walk(target):
         os.chmod(folder, 0o755)
         for name in names:
             if name == "_go.mod":
                 os.rename(os.path.join(folder, name), os.path.join(folder, "go.mod"))
-            elif "/bin" in folder[len(unfinished):] or "/pkg/tool/" in folder + "/":
+            elif "/bin" in folder[len(target):] or "/pkg/tool/" in folder + "/":
                 os.chmod(os.path.join(folder, name), 0o755)
-    shutil.rmtree(target, ignore_errors=True)
-    os.rename(unfinished, target)
-    return os.path.join(target, "bin", "go")
 
 
-def build_programs(compat, go):
-    """Builds every program that is not in the cache yet. Returns name -> path."""
-    programs = {}
-    for module, packages in PROGRAMS.items():
-        folder = os.path.join(compat, module)
-        target = os.path.join(cache_directory(), "judges", cache_key(folder, go))
-        names = [program_name(module, package) for package in packages]
-        if not all(os.path.exists(os.path.join(target, name)) for name in names):
-            print(f"compat: building {', '.join(names)}", file=sys.stderr, flush=True)
-            build_module(go, folder, packages, names, target)
-        programs.update({name: os.path.join(target, name) for name in names})
-    return programs
-
-
-def program_name(module, package):
-    return os.path.basename(module if package == "." else package)
-
-
-def cache_key(folder, go):
-    """Anything that goes into a build: our module's files (go.sum names all others), Go, machine."""
+def cache_key(folder, go, settings=""):
+    """Anything that goes into a build: our module's files (go.sum names all others), Go, machine,
+    and what `settings` tells of flags."""
     key = hashlib.sha256(f"{go.version} {platform.machine()} {os.path.basename(folder)}".encode())
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), "rb") as file:
             key.update(name.encode() + b"\0" + file.read())
+    key.update(settings.encode())
     return key.hexdigest()[:24]
 
 
-def build_module(go, folder, packages, names, target):
-    unfinished = target + ".unfinished"
-    shutil.rmtree(unfinished, ignore_errors=True)
-    os.makedirs(unfinished)
-    for package, name in zip(packages, names):
-        # NVML's symbols stay unresolved until the library is opened, so binding must be lazy; the
-        # projects' own builds pass the same flag.
-        go.check(
-            "build", "-ldflags", "-extldflags=-Wl,-z,lazy",
-            "-o", os.path.join(unfinished, name), package,
-            cwd=folder, timeout=BUILD_SECONDS,
-        )
-    shutil.rmtree(target, ignore_errors=True)
-    os.rename(unfinished, target)
+def build_module(go, folder, packages, target, *, linker_flags=LAZY_BINDING, cgo=True):
+    """Builds `packages` (program name -> package) of the module in `folder` into `target`, a folder
+    of the cache, unless it has them already."""
 
+    def fill(unfinished):
+        for name, package in packages.items():
+            go.check(
+                "build", "-ldflags", linker_flags, "-o", os.path.join(unfinished, name), package,
+                cwd=folder, timeout=BUILD_SECONDS, env={"CGO_ENABLED": "1" if cgo else "0"},
+            )
 
-def module_file(compat, go, module, path):
-    """A file of the project that the module `module` of ours pins, from Go's module cache."""
-    folder = os.path.join(compat, module)
-    with open(os.path.join(folder, "go.mod"), encoding="utf-8") as file:
-        project = re.search(r"^require (\S+) v", file.read(), re.M)[1]
-    done = go.check("mod", "download", "-json", project, cwd=folder)
-    found = os.path.join(json.loads(done.stdout)["Dir"], path)
-    if not os.path.exists(found):
-        raise SetupError(f"{project} holds no {path} (looked for {found})")
-    return found
+    cache.folder_with(target, packages, fill)
