@@ -48,20 +48,22 @@ class Residue(unittest.TestCase):
         with process(["sh", "-c", WAIT]) as child:
             self.assertIn(f"process {child.pid} (sh -c {WAIT})", map(str, self.left("process")))
 
-    def test_finds_a_marked_process_whose_parent_has_ended(self) -> None:
+    def orphan(self) -> str:
+        """A process whose parent has ended: only its environment says whose it is. Returns its pid."""
         environment = {"PATH": os.environ["PATH"], "CLUSTER": self.mark}
         script = "sleep 1000 >/dev/null & echo $!"
-        pid = int(subprocess.check_output(["sh", "-c", script], env=environment))
-        self.addCleanup(os.kill, pid, signal.SIGKILL)
-        self.assertEqual([t.words for t in self.left("process")], [f"{pid} (sleep 1000)"])
+        pid = subprocess.check_output(["sh", "-c", script], env=environment, text=True).strip()
+        self.addCleanup(os.kill, int(pid), signal.SIGKILL)
+        return pid
+
+    def test_finds_a_marked_process_whose_parent_has_ended(self) -> None:
+        pid = self.orphan()
+        self.assertEqual([t.key.split("/")[0] for t in self.left("process")], [pid])
 
     def test_ignores_what_bears_another_mark(self) -> None:
-        environment = {"PATH": os.environ["PATH"], "CLUSTER": self.mark}
-        script = "sleep 1000 >/dev/null & echo $!"
-        pid = int(subprocess.check_output(["sh", "-c", script], env=environment))
-        self.addCleanup(os.kill, pid, signal.SIGKILL)
+        pid = self.orphan()
         found = residue.left(self.before, residue.take(), self.mark + "-other")
-        self.assertNotIn(f"{pid} (sleep 1000)", [t.words for t in found if t.kind == "process"])
+        self.assertNotIn(pid, [t.key.split("/")[0] for t in found if t.kind == "process"])
 
     def test_finds_a_mount_inside_another_mount_namespace(self) -> None:
         with tempfile.TemporaryDirectory(prefix=self.mark) as folder:
