@@ -12,14 +12,14 @@ def cache_directory():
     )
 
 
-def folder_with(target, names, fill):
+def folder_with(target, names, fill, waiting=None):
     """The folder `target` with the files `names`. What is missing is made by fill(folder) in another
     folder that takes its place when complete: nobody ever sees half of it, and whoever comes second
-    waits for the first."""
+    waits for the first (and calls `waiting`, to say so)."""
     if has_all(target, names):
         return target
     os.makedirs(os.path.dirname(target), exist_ok=True)
-    with locked(target + ".lock"):
+    with locked(target + ".lock", waiting):
         if not has_all(target, names):
             unfinished = target + ".unfinished"
             shutil.rmtree(unfinished, ignore_errors=True)
@@ -35,8 +35,13 @@ def has_all(folder, names):
 
 
 @contextlib.contextmanager
-def locked(path):
+def locked(path, waiting=None):
     """Holds the lock file `path`; the kernel lets it go with the process, so it is never stale."""
     with open(path, "w", encoding="utf-8") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if waiting:
+                waiting()
+            fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -1,6 +1,6 @@
 """Finds or fetches a Go toolchain, and builds packages with it.
 
-The programs that we build need Go 1.26; Debian 12 has 1.19. Go distributes its toolchains also as modules
+The programs that we build need Go 1.26 (containerd 1.26.6); Debian 12 has 1.19. Go distributes its toolchains also as modules
 (golang.org/toolchain), and even an old `go` can download a module and check it against the checksum
 database. So an old Go is enough to get the new one, without any other source of downloads.
 """
@@ -17,7 +17,7 @@ import tempfile
 from support import cache
 from support.shell import Failure, SetupError, check, run
 
-NEEDED = (1, 26)
+NEEDED = (1, 26, 6)
 
 # The toolchain that is fetched where none is new enough: version and module checksum per machine.
 TOOLCHAIN = "1.26.8"
@@ -62,14 +62,11 @@ class Go:
 def find_go(log):
     """A Go of at least NEEDED: from PATH, from its usual places, from our cache, or fetched."""
     wanted = ".".join(map(str, NEEDED))
-    older = None
-    for program in candidates():
-        version = version_of(program, log)
-        if version is None:
-            continue
-        if version >= NEEDED:
-            return Go(program, version, log)
-        older = older or program
+    found = versions(log)
+    usable = newest_enough(found, log)
+    if usable is not None:
+        return usable
+    older = next(iter(found), None)
     if older is None:
         raise SetupError(
             f"no Go found: install Debian's golang-go (it fetches Go {TOOLCHAIN} by itself) "
@@ -82,6 +79,24 @@ def find_go(log):
     return Go(program, version, log)
 
 
+def installed_go(log):
+    """Like find_go(), but None where a toolchain would have to be fetched."""
+    return newest_enough(versions(log), log)
+
+
+def newest_enough(found, log):
+    for program, version in found.items():
+        if version >= NEEDED:
+            return Go(program, version, log)
+    return None
+
+
+def versions(log):
+    """Program -> version of every Go that runs here, in the order in which they are preferred."""
+    found = {program: version_of(program, log) for program in candidates()}
+    return {program: version for program, version in found.items() if version is not None}
+
+
 def candidates():
     fetched = os.path.join(toolchain_directory(), "bin", "go")
     found = [shutil.which("go"), "/usr/local/go/bin/go", "/usr/lib/go/bin/go", fetched]
@@ -92,8 +107,8 @@ def version_of(program, log):
     environment = dict(os.environ, GOTOOLCHAIN="local")
     environment.pop("GOROOT", None)
     text = run([program, "version"], log, env=environment).stdout
-    match = re.search(r"\bgo(\d+)\.(\d+)", text)
-    return (int(match[1]), int(match[2])) if match else None
+    match = re.search(r"\bgo(\d+)\.(\d+)(?:\.(\d+))?", text)
+    return tuple(int(part or 0) for part in match.groups()) if match else None
 
 
 def toolchain_directory():
@@ -150,7 +165,7 @@ def copy_toolchain(module_directory, target):
 def cache_key(folder, go, settings=""):
     """Anything that goes into a build: our module's files (go.sum names all others), Go, machine,
     and what `settings` tells of flags."""
-    key = hashlib.sha256(f"{go.version} {platform.machine()} {os.path.basename(folder)}".encode())
+    key = hashlib.sha256(f"{go.version[:2]} {platform.machine()} {os.path.basename(folder)}".encode())
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), "rb") as file:
             key.update(name.encode() + b"\0" + file.read())
@@ -158,9 +173,12 @@ def cache_key(folder, go, settings=""):
     return key.hexdigest()[:24]
 
 
-def build_module(go, folder, packages, target, *, linker_flags=LAZY_BINDING, cgo=True):
+def build_module(go, folder, packages, target, *, linker_flags=LAZY_BINDING, cgo=True, links=None,
+                 waiting=None):
     """Builds `packages` (program name -> package) of the module in `folder` into `target`, a folder
-    of the cache, unless it has them already."""
+    of the cache, unless it has them already. `links` are more names of these programs (name ->
+    program); `waiting` is called if another process is at it."""
+    links = links or {}
 
     def fill(unfinished):
         for name, package in packages.items():
@@ -168,5 +186,7 @@ def build_module(go, folder, packages, target, *, linker_flags=LAZY_BINDING, cgo
                 "build", "-ldflags", linker_flags, "-o", os.path.join(unfinished, name), package,
                 cwd=folder, timeout=BUILD_SECONDS, env={"CGO_ENABLED": "1" if cgo else "0"},
             )
+        for name, program in links.items():
+            os.symlink(program, os.path.join(unfinished, name))
 
-    cache.folder_with(target, packages, fill)
+    cache.folder_with(target, [*packages, *links], fill, waiting)

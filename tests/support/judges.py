@@ -39,11 +39,16 @@ def build_programs(go):
 
 def build(go, folder, packages, who):
     """The programs of one module of ours, from the judges' part of the cache: name -> path."""
-    target = os.path.join(cache.cache_directory(), "judges", golang.cache_key(folder, go))
+    target = place(go, folder)
     if not cache.has_all(target, packages):
         print(f"{who}: building {', '.join(packages)}", file=sys.stderr, flush=True)
     golang.build_module(go, folder, packages, target)
     return {name: os.path.join(target, name) for name in packages}
+
+
+def place(go, folder):
+    """Where the programs of one module of ours lie, built or not."""
+    return os.path.join(cache.cache_directory(), "judges", golang.cache_key(folder, go))
 
 
 def module_file(go, module, path):

@@ -33,6 +33,15 @@ class Log:
         self._file.close()
 
 
+class NoLog:
+    """For questions whose answer is all there is to say."""
+
+    path = os.devnull
+
+    def write(self, text):
+        pass
+
+
 def run(command, log, *, timeout=60, env=None, cwd=None, stdin=None):
     """Runs `command` to its end. A program that outlives `timeout` seconds is killed: a Failure."""
     if stopping.is_set():
@@ -56,6 +65,9 @@ def run(command, log, *, timeout=60, env=None, cwd=None, stdin=None):
         out, err = process.communicate()
         log.write(out + err)
         raise Failure(f"`{shlex.join(command)}` still ran after {timeout} s and was killed") from late
+    except BaseException:
+        kill_group(process)
+        raise
     log.write(out + err + f"[exit {process.returncode}]")
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 

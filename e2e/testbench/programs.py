@@ -1,0 +1,197 @@
+"""The programs of the test bench that are not ours: Kubernetes, etcd, containerd, NVIDIA's.
+
+Each project is pinned, with checksums, by a Go module of ours in e2e/programs (NVIDIA's programs that
+also judge the simulator: in compat/judges) and built once into the cache outside the work tree.
+"""
+
+import contextlib
+import dataclasses
+import re
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from support import cache, golang, judges
+from support.shell import Failure, Log, NoLog, SetupError
+
+PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
+STRIPPED = "-s -w"
+HEARTBEAT_SECONDS = 30
+
+# Without these Kubernetes calls itself v0.0.0, which its own checks of version skew refuse.
+KUBERNETES_VERSION = " ".join(
+    f"-X {package}.git{key}={value}"
+    for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+    for key, value in (("Version", "{version}"), ("Major", "{major}"), ("Minor", "{minor}"))
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Module:
+    """One Go module of ours: the project that it pins, and the programs made from it.
+
+    Programs without cgo are static and run on any root; what opens NVML needs cgo for it. `links`
+    are names under which a program acts as another."""
+
+    folder: Path
+    project: str
+    packages: Mapping[str, str]
+    links: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    linker_flags: str = STRIPPED
+    cgo: bool = False
+    is_judge: bool = False
+
+    @property
+    def version(self) -> str:
+        text = (self.folder / "go.mod").read_text(encoding="utf-8")
+        return re.search(rf"^(?:require)?\s+{re.escape(self.project)} (v\S+)", text, re.M)[1]
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.packages, *self.links]
+
+    def flags(self) -> str:
+        major, minor, _ = self.version.removeprefix("v").split(".", 2)
+        return self.linker_flags.format(version=self.version, major=major, minor=minor)
+
+    def place(self, go: golang.Go) -> Path:
+        """The folder of its programs in the cache, built or not."""
+        if self.is_judge:
+            return Path(judges.place(go, str(self.folder)))
+        settings = f"{go.version} {sorted(self.packages.items())} {self.flags()} cgo={self.cgo}"
+        key = golang.cache_key(str(self.folder), go, settings)
+        return Path(cache.cache_directory()) / "e2e" / key / "bin"
+
+
+def judge(folder: str, project: str) -> Module:
+    return Module(
+        Path(judges.COMPAT) / folder, project, judges.PROGRAMS[folder],
+        linker_flags=golang.LAZY_BINDING, cgo=True, is_judge=True,
+    )
+
+
+CONTAINERD = "github.com/containerd/containerd/v2"
+DEVICE_PLUGIN = "github.com/NVIDIA/k8s-device-plugin"
+DRA_DRIVER = "sigs.k8s.io/dra-driver-nvidia-gpu"
+
+MODULES = (
+    Module(
+        PROGRAMS / "kubernetes", "k8s.io/kubernetes", {"kubernetes": "."},
+        links=dict.fromkeys(
+            ["kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kubectl"],
+            "kubernetes",
+        ),
+        linker_flags=f"{STRIPPED} {KUBERNETES_VERSION}",
+    ),
+    Module(PROGRAMS / "etcd", "go.etcd.io/etcd/server/v3", {"etcd": "."}),
+    Module(
+        PROGRAMS / "containerd", CONTAINERD,
+        {
+            name: f"{CONTAINERD}/cmd/{name}"
+            for name in ("containerd", "containerd-shim-runc-v2", "ctr")
+        },
+    ),
+    judge("judges/k8s-device-plugin", DEVICE_PLUGIN),
+    judge("judges/nvidia-container-toolkit", "github.com/NVIDIA/nvidia-container-toolkit"),
+    Module(
+        PROGRAMS / "mps-control-daemon", DEVICE_PLUGIN,
+        {"mps-control-daemon": f"{DEVICE_PLUGIN}/cmd/mps-control-daemon"},
+        linker_flags=f"{STRIPPED} {golang.LAZY_BINDING}", cgo=True,
+    ),
+    Module(
+        PROGRAMS / "dra-driver", DRA_DRIVER,
+        {"gpu-kubelet-plugin": f"{DRA_DRIVER}/cmd/gpu-kubelet-plugin"},
+        linker_flags=f"{STRIPPED} {golang.LAZY_BINDING} -X {DRA_DRIVER}/internal/info.version={{version}}",
+        cgo=True,
+    ),
+)
+
+
+def names() -> list[str]:
+    """Every program that path() and build() know."""
+    return [name for module in MODULES for name in module.names]
+
+
+def path(name: str) -> Path:
+    """Where the program `name` lies. It has to be built; this neither builds nor downloads."""
+    module = module_of(name)
+    go = golang.installed_go(NoLog())
+    if go is None or not (module.place(go) / name).exists():
+        raise SetupError(f"{name} ({module.project} {module.version}) is not built; run: e2e/e2e build")
+    return module.place(go) / name
+
+
+def build(wanted: Iterable[str], log: Log, say: Callable[[str], None] = print) -> dict[str, Path]:
+    """Builds those of the `wanted` programs that are not in the cache yet, and says how it goes.
+    Returns name -> path. What all programs of a module need is compiled once, so a module is built
+    whole."""
+    wanted = list(wanted)
+    modules = {module_of(name).folder: module_of(name) for name in wanted}
+    go = golang.find_go(log)
+    for module in modules.values():
+        if not cache.has_all(module.place(go), module.names):
+            build_module(module, go, log, say)
+    return {name: module_of(name).place(go) / name for name in wanted}
+
+
+def module_of(name: str) -> Module:
+    for module in MODULES:
+        if name in module.names:
+            return module
+    raise SetupError(f"no program {name!r}; there are: {', '.join(names())}")
+
+
+def build_module(module: Module, go: golang.Go, log: Log, say: Callable[[str], None]) -> None:
+    title = f"{module.project} {module.version}"
+    try:
+        with progress(f"downloading {title}", say):
+            go.check(
+                "list", "-deps", *module.packages.values(),
+                cwd=module.folder, env={"CGO_ENABLED": str(int(module.cgo))},
+            )
+    except Failure as failure:
+        raise SetupError(
+            f"cannot download the Go modules that {module.folder}/go.mod names: {failure}; "
+            f"see that this machine reaches {proxy(module, go)} (GOPROXY), then run it again; "
+            f"log: {log.path}"
+        ) from failure
+    try:
+        with progress(f"building {title}: {', '.join(module.packages)}", say):
+            golang.build_module(
+                go, str(module.folder), module.packages, str(module.place(go)),
+                linker_flags=module.flags(), cgo=module.cgo, links=module.links,
+                waiting=lambda: say(f"another process builds {title}; waiting for it"),
+            )
+    except Failure as failure:
+        raise SetupError(
+            f"cannot build {title} in {module.folder}: {failure}; its whole output: {log.path}"
+        ) from failure
+
+
+def proxy(module: Module, go: golang.Go) -> str:
+    return go.check("env", "GOPROXY", cwd=module.folder).stdout.strip()
+
+
+@contextlib.contextmanager
+def progress(what: str, say: Callable[[str], None]) -> Iterator[None]:
+    """Says what begins, every half minute that it still goes on, and how long it took."""
+    start = time.monotonic()
+    ended = threading.Event()
+
+    def seconds() -> str:
+        return f"{time.monotonic() - start:.0f} s"
+
+    def beat() -> None:
+        while not ended.wait(HEARTBEAT_SECONDS):
+            say(f"{what}: {seconds()} so far")
+
+    say(what)
+    thread = threading.Thread(target=beat, daemon=True)
+    thread.start()
+    try:
+        yield
+        say(f"{what}: done after {seconds()}")
+    finally:
+        ended.set()
+        thread.join()
