@@ -5,6 +5,7 @@
 
 #include "hw/device_nodes.h"
 #include "hw/merge.h"
+#include "hw/procfs/containers.h"
 #include "hw/procfs/driver_files.h"
 #include "hw/sysfs/pci.h"
 
@@ -31,9 +32,11 @@ std::vector<model::DeviceMinor> WithInstances(const model::Inventory& inventory)
 }
 
 void NameProcesses(const std::string& root, model::Inventory& inventory) {
+  procfs::ContainerReader containers(root);
   for (model::Gpu& gpu : inventory.gpus) {
     for (model::Process& process : gpu.processes) {
       if (process.name.empty()) process.name = procfs::ReadProcessName(root, process.pid);
+      process.container = containers.Of(process.pid);
     }
   }
 }

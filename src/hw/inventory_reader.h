@@ -11,7 +11,7 @@
 namespace partita::hw {
 
 struct ReaderOptions {
-  std::string root = "/";                    // above /proc, /sys and /dev
+  std::string root = "/";                    // above /proc, /sys, /dev and /var/log
   std::string driver_root = "/";             // above the driver's own files
   std::string library;                       // the driver's library; empty: search for it
   std::chrono::milliseconds deadline{2000};  // of one driver call

@@ -107,6 +107,14 @@ struct Mig {
 
 enum class ProcessKind : std::uint8_t { kCompute, kGraphics, kMps };
 
+// The container around a process, as far as files of the node tell. Empty: not known.
+struct Container {
+  std::string id;                                // the runtime's, 64 hex digits
+  std::string name;                              // within its pod
+  std::string pod_uid, pod_namespace, pod_name;  // all empty outside Kubernetes
+  bool operator==(const Container&) const = default;
+};
+
 struct Process {
   Pid pid;
   ProcessKind kind = ProcessKind::kCompute;
@@ -114,6 +122,7 @@ struct Process {
   std::optional<Bytes> memory;
   std::optional<GpuInstanceId> gpu_instance;
   std::optional<ComputeInstanceId> compute_instance;
+  std::optional<Container> container;  // absent: none is around it, or it is gone
   bool operator==(const Process&) const = default;
 };
 

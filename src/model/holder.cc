@@ -1,0 +1,27 @@
+#include "model/holder.h"
+
+#include <fmt/format.h>
+
+namespace partita::model {
+
+std::string ContainerText(const Container& container) {
+  constexpr std::size_t kShortId = 12;  // as the runtimes' own tools print it
+  std::string text;
+  if (!container.pod_name.empty())
+    text = fmt::format("pod {}/{}", container.pod_namespace, container.pod_name);
+  else if (!container.pod_uid.empty())
+    text = fmt::format("pod {}", container.pod_uid);
+  else if (!container.id.empty())
+    return fmt::format("container {}", container.id.substr(0, kShortId));
+  if (!text.empty() && !container.name.empty()) text += fmt::format(" ({})", container.name);
+  return text;
+}
+
+std::string HolderText(const Process& process) {
+  std::string text = fmt::format("pid {}", process.pid.value());
+  if (!process.name.empty()) text += fmt::format(" ({})", process.name);
+  const std::string where = process.container ? ContainerText(*process.container) : "";
+  return where.empty() ? text : fmt::format("{} in {}", text, where);
+}
+
+}  // namespace partita::model

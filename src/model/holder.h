@@ -1,0 +1,17 @@
+// How whoever holds a GPU is called, in every message alike.
+#pragma once
+
+#include <string>
+
+#include "model/inventory.h"
+
+namespace partita::model {
+
+// "pod default/train (main)", of a pod without names "pod <uid>", outside Kubernetes
+// "container 0123456789ab"; "" when nothing is known.
+[[nodiscard]] std::string ContainerText(const Container& container);
+
+// "pid 4711 (/usr/bin/python3) in pod default/train (main)".
+[[nodiscard]] std::string HolderText(const Process& process);
+
+}  // namespace partita::model

@@ -1,0 +1,39 @@
+#include "model/holder.h"
+
+#include <gtest/gtest.h>
+
+namespace partita::model {
+namespace {
+
+const char kId[] = "3f2a1b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708";
+
+Process Trainer() {
+  Process process;
+  process.pid = Pid(4711);
+  process.name = "/usr/bin/python3";
+  return process;
+}
+
+TEST(HolderText, NamesAProcessOfTheMachine) {
+  Process process = Trainer();
+  EXPECT_EQ(HolderText(process), "pid 4711 (/usr/bin/python3)");
+  process.name.clear();
+  EXPECT_EQ(HolderText(process), "pid 4711");
+}
+
+TEST(HolderText, NamesThePodAsFarAsItIsKnown) {
+  Process process = Trainer();
+  process.container = Container{kId, "main", "6f0c-uid", "default", "train"};
+  EXPECT_EQ(HolderText(process), "pid 4711 (/usr/bin/python3) in pod default/train (main)");
+  process.container = Container{kId, "", "6f0c-uid", "default", "train"};
+  EXPECT_EQ(HolderText(process), "pid 4711 (/usr/bin/python3) in pod default/train");
+  process.container = Container{kId, "", "6f0c-uid", "", ""};
+  EXPECT_EQ(HolderText(process), "pid 4711 (/usr/bin/python3) in pod 6f0c-uid");
+  process.container = Container{kId, "", "", "", ""};
+  EXPECT_EQ(HolderText(process), "pid 4711 (/usr/bin/python3) in container 3f2a1b4c5d6e");
+  process.container = Container{};
+  EXPECT_EQ(HolderText(process), "pid 4711 (/usr/bin/python3)");
+}
+
+}  // namespace
+}  // namespace partita::model
