@@ -31,7 +31,7 @@ test: build ## Every unit, integration and command-line test
 .PHONY: release
 release: setup-build build/release/build.ninja ## The binaries that are shipped (build/release/bin)
 	@scripts/build build/release $(JOBS)
-	@ls -l build/release/bin/partita
+	@scripts/check-release build/release/bin/partita
 
 .PHONY: compat
 compat: build setup-compat ## NVIDIA's own programs judge the simulator and what partita did to it
@@ -64,6 +64,10 @@ fuzz: setup-build+fuzz build/fuzz/build.ninja ## Every fuzzer for FUZZ_SECONDS (
 .PHONY: format
 format: setup-tidy ## clang-format on every C++ file
 	@git ls-files '*.cc' '*.h' | xargs clang-format -i
+
+.PHONY: check-format
+check-format: setup-tidy ## Fails where clang-format would change a file
+	@git ls-files '*.cc' '*.h' | xargs clang-format --dry-run -Werror
 
 .PHONY: tidy
 tidy: setup-build+test+tidy build/tidy/build.ninja ## clang-tidy on every file; warnings are errors
