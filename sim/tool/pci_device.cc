@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 // A root port of an emulator: what bridges these are is not known, and they should not pretend.
 constexpr std::uint16_t kBridgeVendor = 0x1B36, kBridgeDevice = 0x000C;
-constexpr std::uint8_t kNvidiaRevision = 0xA1;  // of every board and NVSwitch in published listings
+constexpr std::uint8_t kNvidiaRevision =
+    0xA1;  // of every board and NVSwitch in the lspci listings that data/products name
 
 // Hands out addresses that do not overlap, aligned to their size as a BIOS does.
 class AddressSpace {

@@ -32,7 +32,8 @@ constexpr std::uint32_t kRequestValid = 0x8000, kRequestOn = 0x4000;
 constexpr std::uint32_t kFirmwareUp = 0x03FF;
 constexpr std::uint32_t kOffTheBus = 0xFFFFFFFF;
 
-// The chip in bits 20-28; revision A1, as in the configuration space.
+// The chip in bits 20-28: architecture and implementation as the open kernel modules 580 number
+// them (ctrl2080mc.h); revision A1, as in the configuration space.
 std::uint32_t ChipWord(const Board& board) {
   constexpr std::uint32_t kVolta = 5, kTuring = 6, kAmpere = 7, kAda = 8, kHopper = 9;
   std::uint32_t chip = 0x1B2;  // Blackwell with graphics

@@ -22,7 +22,9 @@ namespace {
 
 using base::ErrorCode;
 
-// Offsets into BAR0.
+// Offsets into BAR0, and their values: those that mig-parted 0.13.1 uses for GA100 (pkg/mig/mode).
+// `make compat` lets that program change the same simulated GPUs, so a number that is wrong here
+// and there alike still shows.
 constexpr std::size_t kIdentity = 0x0;  // PMC: chip in bits 20-28, revision below
 constexpr std::size_t kCurrent = 0x1404;
 constexpr std::size_t kBoot = 0x118234;
