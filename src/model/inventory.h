@@ -122,7 +122,8 @@ struct Process {
   std::optional<Bytes> memory;
   std::optional<GpuInstanceId> gpu_instance;
   std::optional<ComputeInstanceId> compute_instance;
-  std::optional<Container> container;  // absent: none is around it, or it is gone
+  // Absent: none is around it, or it is gone.
+  std::optional<Container> container = std::nullopt;
   bool operator==(const Process&) const = default;
 };
 
