@@ -1,0 +1,280 @@
+"""Finds scenarios, raises the clusters that they need, runs them, and tells how it went.
+
+A scenario is a Python file: its docstring is its title, NODES names the machines ({"dgx": "dgx-a100-40"})
+and scenario() is what a user does and sees, in the words of testbench.verbs. Scenarios share a cluster where
+their NODES agree. One without NODES starts what it needs itself, and runs when no other cluster is up.
+"""
+
+import dataclasses
+import importlib.util
+import os
+import re
+import signal
+import time
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support.shell import Failure, SetupError
+
+from testbench import collect, residue, stacks
+from testbench.scenario_bench import Bench, Progress, on
+
+E2E = Path(__file__).resolve().parent.parent
+SCENARIOS = E2E / "scenarios"
+FAILURES = E2E.parent / "build" / "e2e" / "failed"
+STOP_SECONDS = 15
+
+OK, FAILED, USAGE, NO_SETUP = 0, 1, 2, 3
+
+MakeCluster = Callable[[str, dict[str, str]], Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Options:
+    make_cluster: MakeCluster  # (name, {node: profile}) -> a Cluster, not started
+    only: tuple[str, ...] = ()
+    stack: str = stacks.DEFAULT
+    keep: bool = False
+    times: bool = False
+    failures: Path = FAILURES
+
+
+@dataclasses.dataclass(frozen=True)
+class Scenario:
+    name: str
+    title: str
+    nodes: dict[str, str]
+    body: Callable[[], None]
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    name: str
+    seconds: float
+    problem: str = ""
+
+
+class Interrupted(BaseException):
+    """SIGTERM: ends the run through every clean-up, as Ctrl-C does."""
+
+
+# ---- finding ----
+
+
+def find(paths: list[Path], only: tuple[str, ...] = ()) -> list[Scenario]:
+    """The scenarios of the files (of e2e/scenarios where none are given), in order of their names."""
+    files = paths or sorted(SCENARIOS.glob("*.py"))
+    found = [load(path) for path in files]
+    unknown = sorted(set(only) - {scenario.name for scenario in found})
+    if unknown:
+        names = ", ".join(scenario.name for scenario in found) or "none"
+        raise SetupError(f"no scenario {', '.join(unknown)}; there are: {names}")
+    return [scenario for scenario in found if not only or scenario.name in only]
+
+
+def load(path: Path) -> Scenario:
+    if not path.is_file():
+        raise SetupError(f"{path}: no such scenario file; those of the bench lie in {SCENARIOS}")
+    spec = importlib.util.spec_from_file_location(f"scenario_{path.stem}", path)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise SetupError(f"{path}: cannot be read as a scenario: {error!r}") from error
+    title = (module.__doc__ or "").strip().splitlines()
+    nodes, body = getattr(module, "NODES", {}), getattr(module, "scenario", None)
+    if not title:
+        raise SetupError(f"{path}: no docstring; its first line is the scenario's title")
+    if not callable(body):
+        raise SetupError(f"{path}: no function scenario(), which says what is done and seen")
+    if not isinstance(nodes, dict) or not all(isinstance(v, str) for v in nodes.values()):
+        raise SetupError(f"{path}: NODES is not of the form {{\"dgx\": \"dgx-a100-40\"}}: {nodes!r}")
+    return Scenario(path.stem.replace("_", "-"), title[0], nodes, body)
+
+
+def groups(scenarios: list[Scenario]) -> list[tuple[dict[str, str], list[Scenario]]]:
+    """Scenarios that can share a cluster, with the nodes of that cluster; those without one come last."""
+    found: list[tuple[dict[str, str], list[Scenario]]] = []
+    for scenario in scenarios:
+        if not scenario.nodes:
+            continue
+        for nodes, members in found:
+            if all(nodes.get(name, profile) == profile for name, profile in scenario.nodes.items()):
+                nodes.update(scenario.nodes)
+                members.append(scenario)
+                break
+        else:
+            found.append((dict(scenario.nodes), [scenario]))
+    alone = [scenario for scenario in scenarios if not scenario.nodes]
+    return [*found, *(({}, [scenario]) for scenario in alone)]
+
+
+# ---- running ----
+
+
+def run(paths: list[Path], options: Options) -> int:
+    """Runs the scenarios; returns the exit status. A set-up that cannot be made raises SetupError."""
+    scenarios = find(paths, options.only)
+    session = Session(options, stacks.find(options.stack))
+    handler = signal.signal(signal.SIGTERM, interrupt)
+    begin = time.monotonic()
+    try:
+        for nodes, members in groups(scenarios):
+            session.run_group(nodes, members)
+    finally:
+        signal.signal(signal.SIGTERM, handler)
+        session.tell(time.monotonic() - begin)
+    return FAILED if any(result.problem for result in session.results) else OK
+
+
+def interrupt(*_: Any) -> None:
+    raise Interrupted
+
+
+class Session:
+    """One `e2e run`: the clusters that it starts, and what became of each scenario."""
+
+    def __init__(self, options: Options, stack: stacks.Stack, progress: Progress | None = None) -> None:
+        self.results: list[Result] = []
+        self._options = options
+        self._stack = stack
+        self._progress = progress or Progress()
+        self._before = residue.take()
+        self._marks: list[str] = []
+        self._times: list[tuple[str, str, float]] = []
+
+    def run_group(self, nodes: dict[str, str], members: list[Scenario]) -> None:
+        """After a failure the rest of the group gets a fresh cluster: nothing fails by inheritance."""
+        waiting = list(members)
+        while waiting:
+            cluster = self._cluster_for(nodes) if nodes else None
+            try:
+                while waiting and self._run_one(waiting.pop(0), cluster):
+                    pass
+            finally:
+                if cluster is not None:
+                    self._stop(cluster, nodes)
+
+    def start_cluster(self, nodes: dict[str, str]) -> Any:
+        name = f"e2e-{os.getpid()}-{len(self._marks)}"
+        self._marks.append(name)
+        cluster = self._options.make_cluster(name, nodes)
+        cluster.start()
+        return cluster
+
+    def _cluster_for(self, nodes: dict[str, str]) -> Any:
+        words = ", ".join(f"{name} ({profile})" for name, profile in nodes.items())
+        self._progress.say(f"\ncluster of {words}")
+        with self._progress.step("start it"):
+            return self.start_cluster(nodes)
+
+    def _run_one(self, scenario: Scenario, cluster: Any) -> bool:
+        """False: it failed, or could not put everything back."""
+        self._progress.say(f"\n{scenario.name}: {scenario.title}")
+        bench = Bench(
+            cluster, self._stack, self._progress, self._before, self._marks,
+            start_cluster=self.start_cluster, collect=lambda own: self._collect(scenario.name, own),
+        )
+        begin = time.monotonic()
+        problem = self._carry_out(scenario, bench)
+        if problem:
+            self._progress.say(indent(problem))
+            if cluster is not None:
+                self._collect(scenario.name, cluster)
+                if self._options.keep:
+                    self._keep(cluster)
+        # A cluster in which something failed ends now; nothing of it needs to be put back.
+        if not problem or cluster is None:
+            with on(bench):
+                stuck = self._put_back(bench, cluster)
+            problem = problem or stuck
+        self.results.append(Result(scenario.name, time.monotonic() - begin, problem))
+        self._times += [(scenario.name, words, seconds) for words, seconds in bench.times]
+        self._progress.say(f"{'FAIL' if problem else 'ok'} {scenario.name}")
+        return not problem
+
+    def _carry_out(self, scenario: Scenario, bench: Bench) -> str:
+        """What went wrong, or an empty text."""
+        try:
+            with on(bench):
+                scenario.body()
+        except (Failure, SetupError) as failure:
+            return str(failure)
+        except Exception:  # a defect of the scenario itself must not hide the results of the others
+            return traceback.format_exc()
+        return ""
+
+    def _put_back(self, bench: Bench, cluster: Any) -> str:
+        problems = bench.put_back()
+        if cluster is not None:
+            problems += remove_objects(cluster)
+        text = "\n".join(f"not put back: {problem}" for problem in problems)
+        if text:
+            self._progress.say(indent(text))
+        return text
+
+    def _stop(self, cluster: Any, nodes: dict[str, str]) -> None:
+        """Stopping is a test like any other: it leaves nothing."""
+        begin = time.monotonic()
+        self._progress.say("")
+        problem = ""
+        with self._progress.step(f"stop the cluster of {', '.join(nodes)}, and look for residue"):
+            try:
+                cluster.stop()
+            except (Failure, SetupError) as failure:
+                problem = str(failure)
+            left = residue.settle(self._before, cluster.name, STOP_SECONDS)
+        if left:
+            problem += f"\nleft behind by cluster {cluster.name}:\n{residue.describe(left)}"
+        if problem:
+            self._progress.say(indent(problem.strip()))
+        name = f"stop-{'-'.join(nodes)}"
+        self.results.append(Result(name, time.monotonic() - begin, problem))
+        self._progress.say(f"{'FAIL' if problem else 'ok'} {name}")
+
+    def _collect(self, name: str, cluster: Any) -> None:
+        folder = self._options.failures / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
+        collect.collect(cluster, folder)
+        self._progress.say(f"the state of everything: {folder}")
+
+    def _keep(self, cluster: Any) -> None:
+        self._progress.say(
+            f"kept as it is: KUBECONFIG={cluster.kubeconfig}; `e2e/e2e list` shows it. Ctrl-C ends it."
+        )
+        try:
+            signal.pause()
+        except KeyboardInterrupt:
+            self._progress.say("")
+
+    # ---- telling ----
+
+    def tell(self, seconds: float) -> None:
+        if not self.results:
+            return
+        width = max([len(result.name) for result in self.results], default=0)
+        self._progress.say("")
+        for result in self.results:
+            verdict = "FAIL" if result.problem else "ok"
+            self._progress.say(f"{verdict:4} {result.name:{width}} {result.seconds:7.1f} s")
+        failed = sum(bool(result.problem) for result in self.results)
+        self._progress.say(f"{len(self.results) - failed} passed, {failed} failed in {seconds:.0f} s")
+        if self._options.times:
+            self._tell_times()
+
+    def _tell_times(self) -> None:
+        self._progress.say(f"\ntimes with {self._stack.name}'s stack")
+        for scenario, words, seconds in self._times:
+            self._progress.say(f"{seconds:8.2f} s  {scenario}: {words}")
+
+
+def remove_objects(cluster: Any) -> list[str]:
+    """Pods and claims of a scenario go before the next one starts."""
+    kinds = "pods,resourceclaims,resourceclaimtemplates"
+    done = cluster.kubectl("delete", kinds, "--all", "--now", "--timeout=60s")
+    return [] if done.returncode == 0 else [f"delete {kinds}: {done.stderr.strip()}"]
+
+
+def indent(text: str) -> str:
+    return re.sub(r"^(?=.)", "    ", text, flags=re.M)

@@ -1,0 +1,130 @@
+"""What the verbs of a running scenario act on, and how its steps are told."""
+
+import contextlib
+import dataclasses
+import linecache
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+from support.shell import Failure
+
+from testbench import residue
+
+PACKAGE = str(Path(__file__).resolve().parent)
+
+
+class Unexpected(Failure):
+    """A step that did not end as the scenario says: what was expected, what was seen, and where."""
+
+    def __init__(self, expected: str, seen: str, where: str) -> None:
+        super().__init__(expected, seen, where)
+        self.expected, self.seen, self.where = expected, seen, where
+
+    def __str__(self) -> str:
+        return f"expected: {self.expected}\nseen:     {self.seen}\nat:       {self.where}"
+
+
+class Progress:
+    """One line for each outermost step; on a terminal also the step that still runs."""
+
+    def __init__(self, out=None) -> None:
+        self._out = out or sys.stdout
+        self._depth = 0
+
+    def say(self, text: str) -> None:
+        print(text, file=self._out, flush=True)
+
+    @contextlib.contextmanager
+    def step(self, words: str) -> Iterator[None]:
+        start = time.monotonic()
+        self._depth += 1
+        shown = self._depth == 1
+        if shown and self._out.isatty():
+            print(f"           {words} …", end="\r", file=self._out, flush=True)
+        verdict = "FAILED: "
+        try:
+            yield
+            verdict = ""
+        finally:
+            self._depth -= 1
+            if shown:
+                self.say(f"{time.monotonic() - start:8.1f} s {verdict}{words}")
+
+
+@dataclasses.dataclass
+class Bench:
+    """One scenario's surroundings. Verbs find it through current()."""
+
+    cluster: Any  # testbench.cluster.Cluster, or None for a scenario that starts its own
+    stack: Any  # testbench.stacks.Stack
+    progress: Progress
+    before: residue.Snapshot  # the machine before any cluster
+    marks: list[str] = dataclasses.field(default_factory=list)  # names of clusters started so far
+    times: list[tuple[str, float]] = dataclasses.field(default_factory=list)
+    start_cluster: Callable[[dict[str, str]], Any] | None = None
+    collect: Callable[[Any], None] = lambda cluster: None  # the state of a cluster, after a failure
+    _undo: list[tuple[str, Callable[[], None]]] = dataclasses.field(default_factory=list)
+
+    def undo_at_end(self, words: str, action: Callable[[], None]) -> None:
+        """What a step changed is put back when the scenario ends, the last change first."""
+        self._undo.append((words, action))
+
+    def forget_undo(self, words: str) -> None:
+        """The scenario has put it back itself."""
+        self._undo = [(name, action) for name, action in self._undo if name != words]
+
+    def put_back(self) -> list[str]:
+        """Undoes everything, however much of it fails; returns what failed."""
+        problems = []
+        while self._undo:
+            words, action = self._undo.pop()
+            try:
+                action()
+            except Exception as error:  # the rest must be put back all the same
+                problems.append(f"{words}: {error}")
+        return problems
+
+
+_current: list[Bench] = []
+
+
+def current() -> Bench:
+    if not _current:
+        raise Failure("no scenario runs: verbs work inside scenario() of a file given to `e2e run`")
+    return _current[-1]
+
+
+@contextlib.contextmanager
+def on(bench: Bench) -> Iterator[Bench]:
+    _current.append(bench)
+    try:
+        yield bench
+    finally:
+        _current.pop()
+
+
+def step(words: str) -> contextlib.AbstractContextManager[None]:
+    return current().progress.step(words)
+
+
+def where() -> str:
+    """The scenario's own line that is being carried out: the innermost frame outside the bench."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        path = frame.f_code.co_filename
+        if path.startswith("/") and not inside_bench(path):
+            line = linecache.getline(path, frame.f_lineno).strip()
+            return f"{os.path.relpath(path)}:{frame.f_lineno}: {line}"
+        frame = frame.f_back
+    return "(no scenario)"
+
+
+def inside_bench(path: str) -> bool:
+    """The bench's own modules and Python's; its tests stand for scenarios."""
+    if path.endswith("_test.py"):
+        return False
+    return path.startswith((PACKAGE, os.path.dirname(contextlib.__file__)))

@@ -1,0 +1,168 @@
+"""Finding, grouping and running scenarios, with clusters that only say that they were started."""
+
+import contextlib
+import io
+import os
+import tempfile
+import textwrap
+import unittest
+from pathlib import Path
+from typing import Any
+
+from support.shell import Failure, SetupError
+
+from testbench import scenario
+from testbench.scenario import Options
+from testbench.verbs_test import FakeCluster, done
+
+
+class StartedCluster(FakeCluster):
+    """Leaves a file behind when told to."""
+
+    def __init__(self, name: str, nodes: dict[str, str], life: list, leaves: str = "") -> None:
+        super().__init__()
+        self.name, self.profiles, self._life, self._leaves = name, nodes, life, leaves
+
+    nodes: dict[str, Any] = {}
+
+    def machines(self) -> dict[str, Any]:
+        return {}
+
+    def start(self) -> None:
+        self._life.append("start " + " ".join(self.profiles))
+
+    def stop(self) -> None:
+        self._life.append("stop " + " ".join(self.profiles))
+        if self._leaves:
+            Path(self._leaves.format(name=self.name)).touch()
+
+
+class ScenarioFiles(unittest.TestCase):
+    def setUp(self) -> None:
+        self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.life: list[str] = []
+        self.leaves = ""
+        self.told = io.StringIO()
+
+    def write(self, name: str, text: str) -> Path:
+        path = self.folder / name
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+        return path
+
+    def simple(self, name: str, nodes: dict[str, str], body: str = "pass") -> Path:
+        return self.write(f"{name}.py", f'"""Does {name}."""\nNODES = {nodes}\ndef scenario():\n    {body}\n')
+
+    def run_all(self, *paths: Path, **options: Any) -> int:
+        def make(name: str, nodes: dict[str, str]) -> StartedCluster:
+            return StartedCluster(name, nodes, self.life, self.leaves)
+
+        with contextlib.redirect_stdout(self.told):
+            settings = Options(make, failures=self.folder / "failed", **options)
+            return scenario.run(list(paths), settings)
+
+    # ---- finding ----
+
+    def test_a_scenario_has_name_title_and_nodes(self) -> None:
+        path = self.write("two_nodes.py", '''\
+            """A pod on each of two nodes.
+
+            More words.
+            """
+            NODES = {"dgx": "dgx-a100-40"}
+            def scenario():
+                pass
+            ''')
+        found = scenario.load(path)
+        self.assertEqual((found.name, found.title), ("two-nodes", "A pod on each of two nodes."))
+        self.assertEqual(found.nodes, {"dgx": "dgx-a100-40"})
+
+    def test_a_file_that_is_no_scenario_says_what_is_missing(self) -> None:
+        for text, words in (
+            ("def scenario(): pass", "no docstring; its first line is the scenario's title"),
+            ('"""T."""', r"no function scenario\(\), which says what is done and seen"),
+            ('"""T."""\nNODES = ["a"]\ndef scenario(): pass', "NODES is not of the form"),
+            ('"""T."""\nimport nowhere', r"cannot be read as a scenario: ModuleNotFoundError"),
+        ):
+            with self.subTest(text), self.assertRaisesRegex(SetupError, words):
+                scenario.load(self.write("x.py", text))
+
+    def test_an_unknown_name_lists_those_that_there_are(self) -> None:
+        paths = [self.simple("b", {}), self.simple("a", {})]
+        with self.assertRaisesRegex(SetupError, "no scenario c; there are: b, a"):
+            scenario.find(paths, ("c",))
+
+    def test_scenarios_share_a_cluster_where_their_nodes_agree(self) -> None:
+        made = [
+            scenario.Scenario(name, name, nodes, lambda: None)
+            for name, nodes in (
+                ("alone", {}), ("a", {"dgx": "dgx-a100-40"}), ("b", {"dgx": "hgx-h200"}),
+                ("c", {"dgx": "dgx-a100-40", "lab": "mixed"}),
+            )
+        ]
+        found = [(nodes, [s.name for s in members]) for nodes, members in scenario.groups(made)]
+        self.assertEqual(found, [
+            ({"dgx": "dgx-a100-40", "lab": "mixed"}, ["a", "c"]),
+            ({"dgx": "hgx-h200"}, ["b"]),
+            ({}, ["alone"]),
+        ])
+
+    # ---- running ----
+
+    def test_a_cluster_is_shared_and_cleaned_between_scenarios(self) -> None:
+        paths = [self.simple("a", {"x": "p"}), self.simple("b", {"x": "p"})]
+        self.assertEqual(self.run_all(*paths), scenario.OK)
+        self.assertEqual(self.life, ["start x", "stop x"])
+        self.assertIn("3 passed, 0 failed", self.told.getvalue())
+
+    def test_after_a_failure_the_rest_gets_a_fresh_cluster(self) -> None:
+        failing = self.simple("a", {"x": "p"}, "from testbench.verbs import expect; expect(1, 2, 'sum')")
+        self.assertEqual(self.run_all(failing, self.simple("b", {"x": "p"})), scenario.FAILED)
+        self.assertEqual(self.life, ["start x", "stop x", "start x", "stop x"])
+        text = self.told.getvalue()
+        self.assertIn("    expected: sum: 2\n    seen:     1\n    at:       ", text)
+        self.assertRegex(text, r"a\.py:4: from testbench\.verbs import expect; expect\(1, 2, 'sum'\)")
+        self.assertRegex(text, r"the state of everything: .*/failed/.*-a\n")
+        self.assertRegex(text, r"FAIL a +\d.*\nok +stop-x.*\nok +b ")
+
+    def test_a_defect_of_a_scenario_fails_it_with_its_trace(self) -> None:
+        self.assertEqual(self.run_all(self.simple("a", {}, "1 / 0")), scenario.FAILED)
+        self.assertIn("ZeroDivisionError", self.told.getvalue())
+
+    def test_objects_that_stay_fail_the_scenario_that_made_them(self) -> None:
+        original = StartedCluster.kubectl
+        StartedCluster.kubectl = lambda *_, **__: done(1, err="timed out waiting")
+        self.addCleanup(setattr, StartedCluster, "kubectl", original)
+        self.assertEqual(self.run_all(self.simple("a", {"x": "p"})), scenario.FAILED)
+        self.assertRegex(self.told.getvalue(), "not put back: delete pods,.*: timed out waiting")
+
+    def test_a_stop_that_leaves_something_fails_and_names_it(self) -> None:
+        self.leaves = f"{tempfile.gettempdir()}/{{name}}-left"
+        scenario_seconds, scenario.STOP_SECONDS = scenario.STOP_SECONDS, 0
+        self.addCleanup(setattr, scenario, "STOP_SECONDS", scenario_seconds)
+        path = self.leaves.format(name=f"e2e-{os.getpid()}-0")
+        self.addCleanup(os.unlink, path)
+        self.assertEqual(self.run_all(self.simple("a", {"x": "p"})), scenario.FAILED)
+        self.assertIn(f"file {path}", self.told.getvalue())
+        self.assertRegex(self.told.getvalue(), r"ok +a .*\nFAIL stop-x")
+
+    def test_a_cluster_of_its_own_is_stopped_although_the_scenario_fails(self) -> None:
+        body = "from testbench.verbs import cluster_of\n    with cluster_of({'y': 'p'}): 1 / 0"
+        self.assertEqual(self.run_all(self.simple("a", {}, body)), scenario.FAILED)
+        self.assertEqual(self.life, ["start y", "stop y"])
+        self.assertIn("the state of everything: ", self.told.getvalue())
+
+    def test_times_are_told_when_asked_for(self) -> None:
+        body = "from testbench.verbs import measure\n    with measure('nothing'): pass"
+        path = self.simple("a", {}, body)
+        self.run_all(path)
+        self.assertNotIn("nothing", self.told.getvalue())
+        self.run_all(path, times=True)
+        self.assertRegex(self.told.getvalue(), r"times with nvidia's stack\n +\d\.\d\d s  a: nothing")
+
+    def test_an_unknown_stack_lists_those_that_there_are(self) -> None:
+        with self.assertRaisesRegex(SetupError, "no stack 'amd'; there are: nvidia"):
+            self.run_all(self.simple("a", {}), stack="amd")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,402 @@
+"""The words that scenarios are written in: what a user does to a cluster, and what the user sees.
+
+A verb either comes true or fails with what was expected, what was seen, and the scenario's line. What a verb
+changes outside of Kubernetes (a stopped API server, a partitioned GPU, a served resource) is put back when
+the scenario ends.
+"""
+
+import contextlib
+import dataclasses
+import json
+import re
+import shlex
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from support.shell import Failure
+
+from testbench import residue, verbs_manifests
+from testbench.scenario_bench import Unexpected, current, step, where
+from testbench.verbs_manifests import Manifest, claim, pod
+
+__all__ = [
+    "Seen", "allocatable", "apply", "attempt_in", "boot_id", "capacity", "claim", "cluster_of", "cut_network", "delete",
+    "exec_in", "expect", "expect_match", "expect_no_residue", "field", "kill", "label", "logs", "measure",
+    "node_ready", "on_node", "open_in", "partition", "phase", "pod", "reboot", "restart", "restore_network",
+    "serve", "start", "stop", "wait_for", "withdraw",
+]
+
+WAIT_SECONDS = 90
+POLL_SECONDS = 0.25
+EXEC_SECONDS = 60
+
+# What the shell of a pod says when a file does not open -> the error that open(2) gave.
+OPEN_ERRORS = {
+    "No such device or address": "ENXIO",
+    "Operation not permitted": "EPERM",
+    "Permission denied": "EACCES",
+    "No such file or directory": "ENOENT",
+    "Device or resource busy": "EBUSY",
+}
+
+
+class Seen(str):
+    """A text together with where it comes from, for the words of expect()."""
+
+    def __new__(cls, text: str, words: str) -> "Seen":
+        seen = super().__new__(cls, text)
+        seen.words = words
+        return seen
+
+
+@dataclasses.dataclass(frozen=True)
+class Observation:
+    """Something that can be looked at again and again; `explain` says more when it stays wrong."""
+
+    words: str
+    look: Callable[[], str]
+    explain: Callable[[], str] = lambda: ""
+
+
+# ---- objects ----
+
+
+def apply(*manifests: Manifest | str) -> None:
+    """Creates or changes objects: dictionaries, or YAML text."""
+    for part in manifests:
+        words = "apply YAML" if isinstance(part, str) else f"apply {verbs_manifests.describe([part])}"
+        with step(words):
+            text = part if isinstance(part, str) else json.dumps(part)
+            kubectl("apply", "-f", "-", input=text, words=words)
+
+
+def delete(kind: str, name: str, within: float = WAIT_SECONDS) -> None:
+    """Deletes an object and waits until it is gone."""
+    words = f"delete {kind} {name}"
+    with step(words):
+        kubectl("delete", kind, name, "--ignore-not-found", f"--timeout={int(within)}s", words=words)
+
+
+def kubectl(*arguments: str, words: str, input: str | None = None) -> str:
+    done = current().cluster.kubectl(*arguments, input=input)
+    if done.returncode != 0:
+        raise Unexpected(words, error_of(done), where())
+    return done.stdout
+
+
+def error_of(done: subprocess.CompletedProcess) -> str:
+    text = (done.stderr + done.stdout).strip() or "no output"
+    return f"exit status {done.returncode}: {text}"
+
+
+# ---- looking ----
+
+CORE = "/api/v1"
+COLLECTIONS = {
+    "pod": f"{CORE}/namespaces/default/pods",
+    "node": f"{CORE}/nodes",
+    "resourceclaim": "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
+}
+
+
+def field(kind: str, name: str, *keys: str, words: str = "") -> Observation:
+    """One field of an object: field("pod", "a", "status", "podIP"); in a list of conditions a key is the
+    type of one of them. What is not there is an empty text."""
+    place = f"{COLLECTIONS[kind]}/{name}"
+    return Observation(
+        words or f"{'.'.join(keys)} of {kind} {name}", lambda: look_up(place, keys),
+        lambda: events_of(name),
+    )
+
+
+def look_up(place: str, keys: tuple[str, ...]) -> str:
+    """Asks the API itself: a kubectl for every look would keep the machine busy."""
+    try:
+        status, body = current().cluster.control_plane.api.get(place)
+    except OSError as error:
+        return f"the API server does not answer: {error}"
+    value = json.loads(body)
+    if status != 200:
+        return f"HTTP {status}: {value.get('message', body)}"
+    for key in keys:
+        if isinstance(value, list):
+            value = {item.get("type"): item for item in value}
+        value = (value or {}).get(key)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def phase(name: str) -> Observation:
+    """Pending, Running, Succeeded or Failed."""
+    return field("pod", name, "status", "phase", words=f"phase of pod {name}")
+
+
+def allocatable(resource: str, on: str) -> Observation:
+    words = f"allocatable {resource} of node {on}"
+    return field("node", on, "status", "allocatable", resource, words=words)
+
+
+def capacity(resource: str, on: str) -> Observation:
+    return field("node", on, "status", "capacity", resource, words=f"capacity {resource} of node {on}")
+
+
+def node_ready(node: str) -> Observation:
+    """True, False, or Unknown when nothing was heard of the node for some time."""
+    keys = ("status", "conditions", "Ready", "status")
+    return field("node", node, *keys, words=f"readiness of node {node}")
+
+
+def label(key: str, on: str) -> Observation:
+    return field("node", on, "metadata", "labels", key, words=f"label {key} of node {on}")
+
+
+def boot_id(node: str) -> Observation:
+    return field("node", node, "status", "nodeInfo", "bootID", words=f"boot id of node {node}")
+
+
+def events_of(name: str) -> str:
+    """What Kubernetes said last about an object, which mostly is why it is not as wanted."""
+    path = f"{CORE}/events?fieldSelector=involvedObject.name={name}"
+    try:
+        _, body = current().cluster.control_plane.api.get(path)
+    except OSError:
+        return ""
+    events = [f"{event['reason']}: {event['message']}" for event in json.loads(body).get("items", [])]
+    return "last events: " + " | ".join(events[-4:]) if events else "no events"
+
+
+def wait_for(what: Observation, wanted: Any, within: float = WAIT_SECONDS) -> None:
+    """Looks until the wanted value is seen; `wanted` may be a function that says yes or no."""
+    words = f"wait for {what.words}: {told(wanted)}"
+    deadline = time.monotonic() + within
+    with step(words):
+        while True:
+            seen = what.look()
+            if wanted(seen) if callable(wanted) else seen == str(wanted):
+                return
+            if time.monotonic() > deadline:
+                more = what.explain()
+                raise Unexpected(
+                    f"{what.words}: {told(wanted)} within {within:g} s",
+                    f"{seen or 'nothing'}{'; ' + more if more else ''}", where(),
+                )
+            time.sleep(POLL_SECONDS)
+
+
+def told(wanted: Any) -> str:
+    return (wanted.__doc__ or wanted.__name__) if callable(wanted) else str(wanted)
+
+
+def expect(seen: Any, wanted: Any, what: str = "") -> None:
+    """The value, or what an Observation shows now, is the wanted one."""
+    words = what or getattr(seen, "words", "value")
+    with step(f"expect {words}: {wanted}"):
+        value = seen.look() if isinstance(seen, Observation) else seen
+        if isinstance(seen, Observation):
+            wanted = str(wanted)
+        if value != wanted:
+            raise Unexpected(f"{words}: {wanted}", str(value) or "nothing", where())
+
+
+def expect_match(seen: str, pattern: str, what: str = "") -> None:
+    words = what or getattr(seen, "words", "text")
+    with step(f"expect {words} to match {pattern}"):
+        if not re.search(pattern, seen, re.M):
+            raise Unexpected(f"{words} to match {pattern}", seen or "nothing", where())
+
+
+# ---- inside pods and nodes ----
+
+
+def exec_in(name: str, command: str | list[str]) -> Seen:
+    """What a command in a pod writes; it must end with 0. A text is given to the pod's shell."""
+    words = f"`{shown(command)}` in pod {name}"
+    with step(words):
+        done = run_in(name, command)
+        if done.returncode != 0:
+            raise Unexpected(f"{words} succeeds", error_of(done), where())
+        return Seen(done.stdout.strip(), words)
+
+
+def attempt_in(name: str, command: str | list[str]) -> Seen:
+    """What a command in a pod writes to either stream, however it ends."""
+    words = f"`{shown(command)}` in pod {name}"
+    with step(words):
+        done = run_in(name, command)
+        return Seen((done.stdout + done.stderr).strip(), words)
+
+
+def run_in(name: str, command: str | list[str]) -> subprocess.CompletedProcess:
+    argv = ["sh", "-c", command] if isinstance(command, str) else command
+    return current().cluster.kubectl("exec", name, f"--pod-running-timeout={EXEC_SECONDS}s", "--", *argv)
+
+
+def shown(command: str | list[str]) -> str:
+    return command if isinstance(command, str) else shlex.join(command)
+
+
+def open_in(name: str, path: str) -> Seen:
+    """How open(2) of a file ends in a pod: "opened", or the name of the error."""
+    words = f"opening {path} in pod {name}"
+    with step(words):
+        done = run_in(name, f"exec 3<{shlex.quote(path)}")
+        text = done.stdout + done.stderr
+        if done.returncode == 0:
+            return Seen("opened", words)
+        found = [error for phrase, error in OPEN_ERRORS.items() if phrase in text]
+        return Seen(found[0] if found else text.strip(), words)
+
+
+def logs(name: str) -> Seen:
+    words = f"log of pod {name}"
+    with step(words):
+        return Seen(kubectl("logs", name, words=words).strip(), words)
+
+
+def on_node(node: str, command: str | list[str]) -> Seen:
+    """What a command writes that is run on a node itself; it must end with 0."""
+    words = f"`{shown(command)}` on node {node}"
+    argv = ["sh", "-c", command] if isinstance(command, str) else command
+    with step(words):
+        done = current().cluster.node(node).run(argv)
+        if done.returncode != 0:
+            raise Unexpected(f"{words} succeeds", error_of(done), where())
+        return Seen(done.stdout.strip(), words)
+
+
+# ---- what breaks and comes back ----
+
+API_SERVER = "API server"
+
+
+def restart(what: str, on: str) -> None:
+    """restart("kubelet", on="dgx") or restart("containerd", on="dgx")."""
+    with step(f"restart {what} on node {on}"):
+        node_action(on, "restart", what)()
+
+
+def stop(what: str, on: str = "") -> None:
+    """stop("API server"), or stop("kubelet", on="dgx"); it is started again at the end."""
+    words = f"stop {what}" + (f" on node {on}" if on else "")
+    with step(words):
+        action(what, on, "stop")()
+        current().undo_at_end(words, action(what, on, "start"))
+
+
+def start(what: str, on: str = "") -> None:
+    words = f"{what}" + (f" on node {on}" if on else "")
+    with step(f"start {words}"):
+        action(what, on, "start")()
+        current().forget_undo(f"stop {words}")
+
+
+def action(what: str, node: str, verb: str) -> Callable[[], None]:
+    if what == API_SERVER:
+        return getattr(current().cluster.control_plane, f"{verb}_api_server")
+    return node_action(node, verb, what)
+
+
+def node_action(node: str, verb: str, what: str) -> Callable[[], None]:
+    found = getattr(current().cluster.node(node), f"{verb}_{what}", None)
+    if found is None:
+        raise Failure(f"no verb to {verb} {what!r} on a node ({where()})")
+    return found
+
+
+def kill(process: str, on: str) -> None:
+    """SIGKILL to a program that the bench started on a node: containerd, kubelet, or one of a stack."""
+    with step(f"kill {process} on node {on}"):
+        current().cluster.node(on).kill(process)
+
+
+def reboot(node: str) -> None:
+    """The simulated machine reboots: everything on it dies and starts again, under a new boot id."""
+    with step(f"reboot node {node}"):
+        current().cluster.node(node).reboot()
+
+
+def cut_network(node: str) -> None:
+    words = f"cut the network of node {node}"
+    with step(words):
+        current().cluster.node(node).cut_network()
+        current().undo_at_end(words, current().cluster.node(node).restore_network)
+
+
+def restore_network(node: str) -> None:
+    with step(f"restore the network of node {node}"):
+        current().cluster.node(node).restore_network()
+        current().forget_undo(f"cut the network of node {node}")
+
+
+# ---- GPUs ----
+
+
+def partition(node: str, gpu: int, want: str) -> None:
+    """Makes MIG devices of a GPU with partita: partition("dgx", 0, "1g.5gb:7"); "off" ends MIG mode."""
+    words = f"partition GPU {gpu} of node {node} into {want}"
+    command = ["partita", "mig", "apply", "--gpu", str(gpu), "--yes", "--want"]
+    with step(words):
+        if want != "off":
+            current().undo_at_end(words, lambda: partition(node, gpu, "off"))
+        done = current().cluster.node(node).run([*command, want])
+        if done.returncode != 0:
+            raise Unexpected(words, error_of(done), where())
+
+
+def serve(what: str, on: str, **settings: str) -> None:
+    """Starts the part of the stack that serves "gpus", "labels" or "claims" on a node."""
+    stack = current().stack
+    words = f"serve {what} on node {on} with {stack.name}'s stack"
+    with step(words):
+        current().undo_at_end(words, lambda: stack.withdraw(what, current().cluster.node(on)))
+        stack.serve(what, current().cluster, current().cluster.node(on), settings)
+
+
+def withdraw(what: str, on: str) -> None:
+    """Ends what serve() started."""
+    stack = current().stack
+    with step(f"withdraw {what} on node {on}"):
+        stack.withdraw(what, current().cluster.node(on))
+        current().forget_undo(f"serve {what} on node {on} with {stack.name}'s stack")
+
+
+# ---- the bench itself ----
+
+
+@contextlib.contextmanager
+def cluster_of(nodes: dict[str, str]) -> Iterator[Any]:
+    """A cluster of the scenario's own, which the verbs act on inside the block."""
+    bench = current()
+    outer = bench.cluster
+    with step(f"start a cluster of {', '.join(nodes)}"):
+        bench.cluster = bench.start_cluster(nodes)
+    try:
+        yield bench.cluster
+    except Exception:
+        bench.collect(bench.cluster)
+        raise
+    finally:
+        own, bench.cluster = bench.cluster, outer
+        with step("stop the cluster"):
+            own.stop()
+
+
+def expect_no_residue() -> None:
+    """Nothing of the clusters that this run has started is left on the machine."""
+    bench = current()
+    with step("expect no residue: processes, mounts, namespaces, cgroups, devices, files"):
+        for mark in bench.marks:
+            found = residue.settle(bench.before, mark)
+            if found:
+                raise Unexpected(f"nothing left of cluster {mark}", residue.describe(found), where())
+
+
+@contextlib.contextmanager
+def measure(words: str) -> Iterator[None]:
+    """Notes how long the block takes, for `e2e run --times`."""
+    begin = time.monotonic()
+    yield
+    current().times.append((words, time.monotonic() - begin))

@@ -1,0 +1,230 @@
+"""Verbs against a cluster that records what is asked of it: what they do, what they say when they fail."""
+
+import io
+import json
+import subprocess
+import unittest
+from typing import Any
+
+from support.shell import Failure
+
+from testbench import scenario_bench, stacks, verbs
+from testbench.scenario_bench import Bench, Progress, Unexpected
+
+POD = "/api/v1/namespaces/default/pods/a"
+EVENTS = "/api/v1/events?fieldSelector=involvedObject.name=a"
+
+
+def done(code: int = 0, out: str = "", err: str = "") -> subprocess.CompletedProcess:
+    return subprocess.CompletedProcess([], code, out, err)
+
+
+class FakeApi:
+    """Answers from a list for each path; the last one stays."""
+
+    def __init__(self) -> None:
+        self.answers: dict[str, list[Any]] = {}
+
+    def get(self, path: str) -> tuple[int, str]:
+        waiting = self.answers.get(path, [{}])
+        answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
+        if isinstance(answer, OSError):
+            raise answer
+        return answer if isinstance(answer, tuple) else (200, json.dumps(answer))
+
+
+class FakeControlPlane:
+    def __init__(self, calls: list) -> None:
+        self.api = FakeApi()
+        self._calls = calls
+
+    def stop_api_server(self) -> None:
+        self._calls.append("stop API server")
+
+    def start_api_server(self) -> None:
+        self._calls.append("start API server")
+
+
+class FakeNode:
+    def __init__(self, name: str, calls: list) -> None:
+        self.name = name
+        self.answer = done()
+        self._calls = calls
+
+    def run(self, command: list[str], **_: Any) -> subprocess.CompletedProcess:
+        self._calls.append((self.name, *command))
+        return self.answer
+
+    def __getattr__(self, verb: str):
+        if verb not in ("restart_kubelet", "reboot", "cut_network", "restore_network", "spawn", "stop", "kill"):
+            raise AttributeError(verb)
+        return lambda *arguments: self._calls.append((self.name, verb, *arguments))
+
+
+class FakeCluster:
+    name = "fake"
+
+    def __init__(self) -> None:
+        self.calls: list[Any] = []
+        self.control_plane = FakeControlPlane(self.calls)
+        self.answer = done()
+        self._nodes: dict[str, FakeNode] = {}
+
+    def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess:
+        self.calls.append(("kubectl", *arguments))
+        self.input = input
+        return self.answer
+
+    def node(self, name: str) -> FakeNode:
+        return self._nodes.setdefault(name, FakeNode(name, self.calls))
+
+
+class Verbs(unittest.TestCase):
+    def setUp(self) -> None:
+        self.cluster = FakeCluster()
+        self.api = self.cluster.control_plane.api
+        self.told = io.StringIO()
+        stack = stacks.Stack("fake", {"gpus": stacks.Part([], frozenset({"mig"}))})
+        self.bench = Bench(self.cluster, stack, Progress(self.told), before={})
+        self.enterContext(scenario_bench.on(self.bench))
+
+    def failure(self, call, *arguments: Any, **options: Any) -> Unexpected:
+        with self.assertRaises(Unexpected) as caught:
+            call(*arguments, **options)
+        return caught.exception
+
+    def steps(self) -> list[str]:
+        return [line.split(" s ", 1)[1] for line in self.told.getvalue().splitlines()]
+
+    def test_apply_gives_the_object_to_kubectl(self) -> None:
+        verbs.apply(verbs.pod("a", on="dgx", limits={"nvidia.com/gpu": 2}))
+        self.assertEqual(self.cluster.calls, [("kubectl", "apply", "-f", "-")])
+        spec = json.loads(self.cluster.input)["spec"]
+        self.assertEqual(spec["nodeSelector"], {"kubernetes.io/hostname": "dgx"})
+        self.assertEqual(spec["containers"][0]["resources"]["limits"], {"nvidia.com/gpu": "2"})
+        self.assertEqual(self.steps(), ["apply pod a"])
+
+    def test_a_refused_object_says_what_where_and_why(self) -> None:
+        self.cluster.answer = done(1, err="pods \"a\" is forbidden")
+        failure = self.failure(verbs.apply, verbs.pod("a"))
+        self.assertEqual(failure.expected, "apply pod a")
+        self.assertEqual(failure.seen, 'exit status 1: pods "a" is forbidden')
+        self.assertRegex(failure.where, r"testbench/verbs_test\.py:\d+: call\(\*arguments, \*\*options\)")
+        self.assertEqual(self.steps(), ["FAILED: apply pod a"])
+
+    def test_wait_for_looks_until_the_value_is_there(self) -> None:
+        phases = ["Pending", "Pending", "Running"]
+        self.api.answers[POD] = [{"status": {"phase": phase}} for phase in phases]
+        verbs.wait_for(verbs.phase("a"), "Running")
+        self.assertEqual(self.steps(), ["wait for phase of pod a: Running"])
+
+    def test_wait_for_survives_an_api_server_that_is_away(self) -> None:
+        self.api.answers[POD] = [ConnectionRefusedError("refused"), {"status": {"phase": "Running"}}]
+        verbs.wait_for(verbs.phase("a"), "Running")
+
+    def test_wait_for_says_what_stayed_and_the_last_events(self) -> None:
+        self.api.answers[POD] = [{"status": {"phase": "Pending"}}]
+        self.api.answers[EVENTS] = [{"items": [{"reason": "FailedScheduling", "message": "no node fits"}]}]
+        failure = self.failure(verbs.wait_for, verbs.phase("a"), "Running", within=0)
+        self.assertEqual(failure.expected, "phase of pod a: Running within 0 s")
+        self.assertEqual(failure.seen, "Pending; last events: FailedScheduling: no node fits")
+
+    def test_wait_for_says_that_an_object_is_missing(self) -> None:
+        self.api.answers[POD] = [(404, '{"message": "pods \\"a\\" not found"}')]
+        failure = self.failure(verbs.wait_for, verbs.phase("a"), "Running", within=0)
+        self.assertEqual(failure.seen, 'HTTP 404: pods "a" not found; no events')
+
+    def test_wait_for_takes_a_condition_with_words(self) -> None:
+        def another_boot(seen: str) -> bool:
+            """other than 1"""
+            return seen != "1"
+
+        self.api.answers["/api/v1/nodes/dgx"] = [{"status": {"nodeInfo": {"bootID": "1"}}}]
+        failure = self.failure(verbs.wait_for, verbs.boot_id("dgx"), another_boot, within=0)
+        self.assertEqual(failure.expected, "boot id of node dgx: other than 1 within 0 s")
+
+    def test_fields_are_found_by_keys_with_dots_and_conditions_by_type(self) -> None:
+        status = {
+            "allocatable": {"nvidia.com/gpu": "8"},
+            "conditions": [{"type": "Other", "status": "?"}, {"type": "Ready", "status": "True"}],
+        }
+        self.api.answers["/api/v1/nodes/dgx"] = [{"status": status}]
+        self.assertEqual(verbs.allocatable("nvidia.com/gpu", on="dgx").look(), "8")
+        self.assertEqual(verbs.node_ready("dgx").look(), "True")
+        self.assertEqual(verbs.capacity("nvidia.com/gpu", on="dgx").look(), "")
+
+    def test_expect_compares_what_is_seen_now(self) -> None:
+        self.api.answers["/api/v1/nodes/dgx"] = [{"status": {"allocatable": {"nvidia.com/gpu": "7"}}}]
+        failure = self.failure(verbs.expect, verbs.allocatable("nvidia.com/gpu", on="dgx"), 8)
+        self.assertEqual(failure.expected, "allocatable nvidia.com/gpu of node dgx: 8")
+        self.assertEqual(failure.seen, "7")
+
+    def test_expect_names_where_a_text_comes_from(self) -> None:
+        self.cluster.answer = done(out="/dev/nvidia0\n")
+        seen = verbs.exec_in("a", "ls /dev/nvidia0")
+        failure = self.failure(verbs.expect, seen, "/dev/nvidia1")
+        self.assertEqual(failure.expected, "`ls /dev/nvidia0` in pod a: /dev/nvidia1")
+        verbs.expect(seen, "/dev/nvidia0")
+
+    def test_exec_in_fails_when_the_command_does(self) -> None:
+        self.cluster.answer = done(2, err="ls: /dev/x: No such file or directory")
+        failure = self.failure(verbs.exec_in, "a", "ls /dev/x")
+        self.assertEqual(failure.seen, "exit status 2: ls: /dev/x: No such file or directory")
+        self.assertEqual(verbs.attempt_in("a", "ls /dev/x"), "ls: /dev/x: No such file or directory")
+
+    def test_open_in_names_the_error(self) -> None:
+        for text, wanted in (
+            ("sh: can't open /dev/nvidia0: No such device or address", "ENXIO"),
+            ("sh: can't open /dev/nvidia1: Operation not permitted", "EPERM"),
+            ("sh: something else", "sh: something else"),
+        ):
+            self.cluster.answer = done(2, err=text)
+            self.assertEqual(verbs.open_in("a", "/dev/nvidia0"), wanted)
+        self.cluster.answer = done()
+        self.assertEqual(verbs.open_in("a", "/dev/null"), "opened")
+
+    def test_what_a_scenario_leaves_stopped_is_started_again(self) -> None:
+        verbs.stop("API server")
+        verbs.cut_network("dgx")
+        self.assertEqual(self.bench.put_back(), [])
+        wanted = ["stop API server", ("dgx", "cut_network"), ("dgx", "restore_network"), "start API server"]
+        self.assertEqual(self.cluster.calls, wanted)
+
+    def test_what_a_scenario_started_again_is_left_alone(self) -> None:
+        verbs.stop("API server")
+        verbs.start("API server")
+        self.bench.put_back()
+        self.assertEqual(self.cluster.calls, ["stop API server", "start API server"])
+
+    def test_a_partitioned_gpu_is_made_whole_again(self) -> None:
+        verbs.partition("dgx", 0, "1g.5gb:7")
+        self.bench.put_back()
+        command = ("dgx", "partita", "mig", "apply", "--gpu", "0", "--yes", "--want")
+        self.assertEqual(self.cluster.calls, [(*command, "1g.5gb:7"), (*command, "off")])
+
+    def test_an_unknown_thing_to_restart_is_named(self) -> None:
+        with self.assertRaisesRegex(Failure, "no verb to restart 'cubelet' on a node"):
+            verbs.restart("cubelet", on="dgx")
+
+    def test_a_stack_says_what_it_serves_and_takes(self) -> None:
+        with self.assertRaisesRegex(Failure, "fake's stack does not serve 'tea'; it serves: gpus"):
+            verbs.serve("tea", on="dgx")
+        with self.assertRaisesRegex(Failure, "fake's gpus have no setting colour"):
+            verbs.serve("gpus", on="dgx", colour="red")
+
+    def test_putting_back_goes_on_after_a_failure(self) -> None:
+        gone = []
+        self.bench.undo_at_end("first", lambda: gone.append("first"))
+        self.bench.undo_at_end("second", lambda: 1 / 0)
+        self.assertEqual(self.bench.put_back(), ["second: division by zero"])
+        self.assertEqual(gone, ["first"])
+
+
+class OutsideOfAScenario(unittest.TestCase):
+    def test_verbs_say_that_no_scenario_runs(self) -> None:
+        with self.assertRaisesRegex(Failure, "no scenario runs"):
+            verbs.restart("kubelet", on="dgx")
+
+
+if __name__ == "__main__":
+    unittest.main()
