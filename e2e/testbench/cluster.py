@@ -1,0 +1,229 @@
+"""A cluster: a control plane and nodes, each a machine of its own. It ends with the process that made it."""
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from support.shell import Failure, SetupError
+from testbench import addresses, images, mounts, programs, state
+from testbench.control_plane import NAME as CONTROL_PLANE
+from testbench.control_plane import ControlPlane
+from testbench.machine import Machine
+from testbench.node import Node, Surroundings
+from testbench.pki import Pki
+from testbench.readiness import Progress, wait_for
+from testbench.simulator import Simulator
+from testbench.state import StateFolder
+
+REPOSITORY = Path(__file__).resolve().parent.parent.parent
+PROGRAMS = (
+    "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kubelet", "containerd",
+    "containerd-shim-runc-v2", "ctr",
+)
+DEBIAN_PROGRAMS = {
+    "runc": "runc", "nsenter": "util-linux", "unshare": "util-linux", "ip": "iproute2", "openssl": "openssl",
+}
+KUBECTL_SECONDS = 120
+ACCOUNT_SECONDS = 60
+
+
+class Cluster:
+    """`with Cluster("c", {"a": "dgx-a100-40"}) as cluster:` starts it, and stops it whatever happens."""
+
+    def __init__(
+        self,
+        name: str,
+        nodes: Mapping[str, str],
+        state_dir: Path | None = None,
+        *,
+        build: Path | None = None,
+        say: Callable[[str], None] = print,
+    ) -> None:
+        for node in nodes:
+            state.check_name("node", node)
+        if CONTROL_PLANE in nodes:
+            raise SetupError(f"a node cannot be called {CONTROL_PLANE}: that is the control plane's name")
+        self.name = name
+        self.profiles = dict(nodes)
+        self.build = (build or default_build()).resolve()
+        self._state = StateFolder(name, state_dir or state.root() / name)
+        self.folder = self._state.folder
+        self._say = Progress(say)
+        self._claimed = False
+        self._nodes: dict[str, Node] = {}
+
+    def __enter__(self) -> "Cluster":
+        self.start()
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.stop()
+
+    # ---- life ----
+
+    def start(self) -> None:
+        """Returns when every node is ready. What fails is stopped again before the error goes on."""
+        check_machine()
+        self._state.claim(self.build)
+        self._claimed = True
+        try:
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _start(self) -> None:
+        self.programs = {name: programs.path(name) for name in PROGRAMS}
+        self.images = images.archives()
+        self._make_parts()
+        self.control_plane.start(self._keep(), self.plan)
+        with ThreadPoolExecutor(max_workers=4) as pool:
+            for done in [pool.submit(self._start_node, node) for node in self._nodes.values()]:
+                done.result()
+        for node in self._nodes.values():
+            node.wait_ready()
+        self._wait_for_account()
+        self.publish()
+
+    def stop(self) -> None:
+        """Ends every process, and removes mounts, namespaces, cgroups and files."""
+        if not self._claimed:
+            return
+        for node in self._nodes.values():
+            node.halt()
+        if self._nodes or hasattr(self, "control_plane"):
+            self.control_plane.machine.halt()
+        self._state.release(self.build)
+        self._claimed = False
+
+    def _make_parts(self) -> None:
+        self.simulator = Simulator(self.build, self.folder / "sim")
+        self.simulator.check()
+        self.pki = Pki(self.folder / "pki")
+        self.pki.make_authority()
+        self.plan = addresses.plan(list(self.profiles))
+        self.control_plane = ControlPlane(
+            self.name, self.folder / CONTROL_PLANE, self.pki, self.programs.__getitem__, self._say
+        )
+        around = Surroundings(
+            cluster=self.name, folder=self.folder, control_plane=self.control_plane, pki=self.pki,
+            simulator=self.simulator, plan=self.plan, snapshotter=snapshotter(self.folder),
+            base_spec=base_spec(self.programs["ctr"]), keep=self._keep(), path=self._path(),
+            images=self.images, program=self.programs.__getitem__, say=self._say,
+        )
+        self._nodes = {name: Node(name, profile, around) for name, profile in self.profiles.items()}
+
+    def _path(self) -> list[Path]:
+        """Folders of programs that nodes find by name."""
+        return [self.build / "bin", *sorted({path.parent for path in self.programs.values()})]
+
+    def _keep(self) -> list[Path]:
+        return [self.folder, self.build, *self._path(), *sorted({path.parent for path in self.images})]
+
+    def _start_node(self, node: Node) -> None:
+        node.make()
+        node.start()
+
+    def _wait_for_account(self) -> None:
+        """Pods are refused until the controllers have made the service account that they run under."""
+        path = "/api/v1/namespaces/default/serviceaccounts/default"
+        machine = self.control_plane.machine
+        wait_for(
+            "pods can be created", lambda: "" if self.control_plane.api.object(path) else "no service account yet",
+            seconds=ACCOUNT_SECONDS, say=self._say, explain=lambda: machine.last_words("kube-controller-manager"),
+            dead=lambda: self.control_plane.death("kube-controller-manager"),
+        )
+
+    # ---- use ----
+
+    @property
+    def nodes(self) -> dict[str, Node]:
+        return dict(self._nodes)
+
+    def node(self, name: str) -> Node:
+        if name not in self._nodes:
+            raise Failure(f"no node {name!r} in cluster {self.name}; there are: {', '.join(self._nodes)}")
+        return self._nodes[name]
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The administrator's. Its server is in the cluster's network: use kubectl() or `e2e kubectl`."""
+        return self.pki.kubeconfig("admin")
+
+    def kubectl(self, *arguments: str, input: str | None = None, **options: Any) -> subprocess.CompletedProcess[str]:
+        settings = {"capture_output": True, "text": True, "timeout": KUBECTL_SECONDS, "check": False, **options}
+        if input is None:
+            settings.setdefault("stdin", subprocess.DEVNULL)
+        else:
+            settings["input"] = input
+        command = [str(self.programs["kubectl"]), *arguments]
+        environment = {**os.environ, **kubectl_environment(self.folder, self.kubeconfig)}
+        return subprocess.run(
+            self.control_plane.machine.enter(command, ["net"]), env=environment, **settings
+        )
+
+    def machines(self) -> dict[str, Machine]:
+        return {CONTROL_PLANE: self.control_plane.machine, **{n: node.machine for n, node in self._nodes.items()}}
+
+    def logs(self) -> list[Path]:
+        """Of every component."""
+        return sorted(path for machine in self.machines().values() for path in machine.logs.glob("*.log"))
+
+    def publish(self) -> None:
+        """For `e2e list`, `kubectl` and `shell`, which are other processes."""
+        self._state.publish({
+            "name": self.name,
+            "nodes": self.profiles,
+            "pids": {name: machine.pid for name, machine in self.machines().items()},
+            "environments": {name: node.environment() for name, node in self._nodes.items()},
+            "kubeconfig": str(self.kubeconfig),
+            "kubectl": str(self.programs["kubectl"]),
+        })
+
+
+def kubectl_environment(folder: Path, kubeconfig: Path) -> dict[str, str]:
+    """Nothing of the user's own is read or written."""
+    return {"KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(folder / "kubectl-cache"), "KUBERC": "off"}
+
+
+def check_machine() -> None:
+    if os.geteuid() != 0:
+        raise SetupError("a cluster needs namespaces, mounts and cgroups: run this as root")
+    path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
+    missing = {package for program, package in DEBIAN_PROGRAMS.items() if not which(program, path)}
+    if not os.path.exists("/usr/lib/cni/bridge"):
+        missing.add("containernetworking-plugins")
+    if missing:
+        raise SetupError(f"missing Debian packages: {' '.join(sorted(missing))}; install them: scripts/setup e2e")
+
+
+def which(program: str, path: str) -> bool:
+    return any(os.access(os.path.join(folder, program), os.X_OK) for folder in path.split(":") if folder)
+
+
+def base_spec(ctr: Path) -> dict[str, Any]:
+    """containerd's own beginning of a container's specification."""
+    done = subprocess.run([str(ctr), "oci", "spec"], capture_output=True, text=True, timeout=60, check=False)
+    if done.returncode != 0:
+        raise SetupError(f"{ctr} oci spec: {done.stderr.strip()}")
+    return json.loads(done.stdout)
+
+
+def snapshotter(folder: Path) -> str:
+    """overlayfs where the file system of `folder` can be the upper half of one, else plain copies."""
+    with tempfile.TemporaryDirectory(dir=folder) as probe:
+        for name in ("lower", "upper", "work", "merged"):
+            os.mkdir(os.path.join(probe, name))
+        options = f"lowerdir={probe}/lower,upperdir={probe}/upper,workdir={probe}/work"
+        command = ["unshare", "--mount", "mount", "-t", "overlay", "overlay", "-o", options, f"{probe}/merged"]
+        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
+    return "overlayfs" if done.returncode == 0 else "native"
+
+
+def default_build() -> Path:
+    return Path(os.environ.get("PARTITA_BUILD") or REPOSITORY / "build" / "dev")

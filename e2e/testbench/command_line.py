@@ -1,0 +1,212 @@
+"""The command `e2e`: clusters to look at and work with by hand, and the run of all scenarios."""
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from support import cache
+from support.shell import Failure, Log, SetupError
+from testbench import cluster as clusters
+from testbench import detached, programs, state
+from testbench.cluster import Cluster, kubectl_environment
+from testbench.machine import enter
+
+OK, FAILED, USAGE, NO_SETUP = 0, 1, 2, 3
+NAME = "e2e"
+NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
+
+EXAMPLES = """\
+examples:
+  e2e up                                two nodes, a DGX A100 and a mixed one; Ctrl-C ends them
+  e2e up --detach --node a=hgx-h200     one H200 node, kept in the background
+  e2e kubectl get nodes -o wide
+  e2e shell a -- nvidia-smi -L          a command on the node; without one, a shell
+  e2e down                              ends it and removes all of it
+  e2e run --only pod                    the scenarios with "pod" in their name
+
+exit status: 0 done, 1 a scenario or a command failed, 2 wrong usage, 3 the set-up cannot be made
+"""
+
+
+def main(arguments: list[str]) -> int:
+    options = parser().parse_args(arguments)
+    try:
+        return options.act(options)
+    except SetupError as error:
+        return complain(error, NO_SETUP)
+    except Failure as error:
+        return complain(error, FAILED)
+    except KeyboardInterrupt:
+        return complain("interrupted", FAILED)
+
+
+def complain(error: object, status: int) -> int:
+    print(f"e2e: {error}", file=sys.stderr)
+    return status
+
+
+# ---- what can be asked for ----
+
+
+def parser() -> argparse.ArgumentParser:
+    top = argparse.ArgumentParser(
+        prog="e2e", description="A real Kubernetes on this machine, with simulated GPU nodes.", epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    add_up(commands)
+    named(add(commands, "down", down, "stop a cluster that runs in the background or another terminal"))
+    add(commands, "clean", clean, "remove what clusters whose process was killed left behind")
+    add(commands, "list", list_clusters, "list the clusters of this machine")
+    kubectl_parser = named(add(commands, "kubectl", kubectl, "run kubectl as the cluster's administrator"))
+    kubectl_parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what kubectl is to do")
+    shell_parser = named(add(commands, "shell", shell, "run a shell, or a command, on a node"))
+    shell_parser.add_argument("node", help="a node, or control-plane")
+    shell_parser.add_argument("command", nargs=argparse.REMAINDER, help="instead of a shell: -- COMMAND…")
+    build_parser = add(commands, "build", build, "build the programs of others, once, into the cache")
+    build_parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="only these; all without any")
+    add_run(commands)
+    return top
+
+
+def add(commands: Any, name: str, act: Callable[[Any], int], words: str) -> argparse.ArgumentParser:
+    added = commands.add_parser(name, help=words, description=words[0].upper() + words[1:] + ".")
+    added.set_defaults(act=act)
+    return added
+
+
+def named(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
+    command.add_argument("--name", default="", metavar="CLUSTER", help="which one, where there are several")
+    return command
+
+
+def add_up(commands: Any) -> None:
+    up_parser = add(commands, "up", up, "start a cluster and keep it until Ctrl-C")
+    up_parser.add_argument("--name", default=NAME, metavar="CLUSTER", help=f"its name (default: {NAME})")
+    up_parser.add_argument(
+        "--node", action="append", type=node_and_profile, metavar="NAME=PROFILE", default=[],
+        help="a node and its simulated machine (`partita-sim profiles` lists them); repeatable. "
+        "Default: " + " ".join(f"{name}={profile}" for name, profile in NODES.items()),
+    )
+    up_parser.add_argument("--detach", action="store_true", help="return when it is ready; it runs until `e2e down`")
+    with_build(up_parser)
+
+
+def add_run(commands: Any) -> None:
+    run_parser = add(commands, "run", run, "run the scenarios")
+    run_parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders; all without any")
+    run_parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="those with TEXT in their name")
+    run_parser.add_argument("--stack", default="", help="whose GPU software serves the nodes")
+    run_parser.add_argument("--keep", action="store_true", help="after a failure, keep the cluster until Ctrl-C")
+    run_parser.add_argument("--times", action="store_true", help="say at the end how long each step took")
+    with_build(run_parser)
+
+
+def with_build(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--build", type=Path, default=None, help="build folder of partita (default: build/dev)")
+
+
+def node_and_profile(text: str) -> tuple[str, str]:
+    name, equals, profile = text.partition("=")
+    if not (name and equals and profile):
+        raise argparse.ArgumentTypeError(f"{text!r} is not NAME=PROFILE")
+    return name, profile
+
+
+# ---- the commands ----
+
+
+def up(options: argparse.Namespace) -> int:
+    cluster = Cluster(options.name, dict(options.node) or NODES, build=options.build, say=detached.say)
+    programs.build(clusters.PROGRAMS, build_log(), detached.say)
+    if options.detach:
+        return detached.keep_in_background(cluster)
+    detached.keep(cluster)
+    return OK
+
+
+def down(options: argparse.Namespace) -> int:
+    chosen = choose(options.name)
+    detached.end(chosen)
+    return OK
+
+
+def clean(_: argparse.Namespace) -> int:
+    for known in state.known():
+        if known.alive:
+            continue
+        print(f"removing what is left of cluster {known.state.cluster}")
+        known.state.claim(clusters.default_build())
+        known.state.release(clusters.default_build())
+    return OK
+
+
+def list_clusters(_: argparse.Namespace) -> int:
+    for known in state.known():
+        facts = known.state.facts()
+        nodes = " ".join(f"{node}={profile}" for node, profile in facts.get("nodes", {}).items())
+        where = f"process {known.state.harness}" if known.alive else "killed; `e2e clean` removes what is left"
+        print(f"{known.state.cluster}  {nodes or '(starting)' if known.alive else '-'}  {where}  {known.state.folder}")
+    return OK
+
+
+def kubectl(options: argparse.Namespace) -> int:
+    chosen = choose(options.name)
+    facts = chosen.facts()
+    os.environ.update(kubectl_environment(chosen.folder, facts["kubeconfig"]))
+    return execute(enter(facts["pids"]["control-plane"], [facts["kubectl"], *options.arguments], ["net"]))
+
+
+def shell(options: argparse.Namespace) -> int:
+    facts = choose(options.name).facts()
+    if options.node not in facts["pids"]:
+        raise Failure(f"no node {options.node!r}; there are: {', '.join(facts['pids'])}")
+    command = [word for word in options.command if word != "--"] if options.command[:1] == ["--"] else options.command
+    os.environ.update(facts["environments"].get(options.node, {}))
+    return execute(enter(facts["pids"][options.node], command or ["/bin/bash"]))
+
+
+def build(options: argparse.Namespace) -> int:
+    programs.build(options.programs or programs.names(), build_log(), detached.say)
+    return OK
+
+
+def run(options: argparse.Namespace) -> int:
+    from testbench import scenario, stacks
+
+    programs.build(programs.names(), build_log(), detached.say)
+    settings = scenario.Options(
+        make_cluster=lambda name, nodes: Cluster(name, nodes, build=options.build, say=detached.say),
+        only=tuple(options.only), stack=options.stack or stacks.DEFAULT, keep=options.keep, times=options.times,
+    )
+    return scenario.run(options.paths or [scenario.SCENARIOS], settings)
+
+
+# ---- parts of them ----
+
+
+def choose(name: str) -> state.StateFolder:
+    """The living cluster of that name, or the only one."""
+    alive = {known.state.cluster: known.state for known in state.known() if known.alive}
+    if name and name not in alive:
+        raise Failure(f"no cluster {name!r} is running; there are: {', '.join(alive) or 'none'}")
+    if not name and len(alive) != 1:
+        there = "no cluster is running; start one: e2e up" if not alive else f"which one? --name {' or '.join(alive)}"
+        raise Failure(there)
+    chosen = alive[name or next(iter(alive))]
+    if not chosen.facts():
+        raise Failure(f"cluster {chosen.cluster} is still starting")
+    return chosen
+
+
+def execute(command: list[str]) -> int:
+    sys.stdout.flush()
+    os.execvp(command[0], command)
+
+
+def build_log() -> Log:
+    return Log(os.path.join(cache.cache_directory(), "e2e", "build.log"))

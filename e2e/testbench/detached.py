@@ -1,0 +1,105 @@
+"""Keeps a cluster until it is told to end it, in the foreground or behind the caller's back."""
+
+import os
+import signal
+import sys
+import time
+from typing import Any
+
+from support.shell import Failure, SetupError
+from testbench.cluster import Cluster
+from testbench.state import StateFolder
+
+END_SECONDS = 90
+POLL_SECONDS = 0.05
+READY = b"ready"
+
+
+class Ended(BaseException):
+    """Somebody asked for the end: Ctrl-C, or `e2e down`."""
+
+
+def say(text: str) -> None:
+    print(text, flush=True)
+
+
+def keep(cluster: Cluster, announce: Any = None) -> None:
+    """Starts the cluster and returns after its end, which a signal asks for."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_now)
+    try:
+        with cluster:
+            tell(cluster)
+            if announce:
+                announce()
+            while True:
+                signal.pause()
+    except Ended:
+        say(f"cluster {cluster.name} has ended, and nothing of it is left")
+
+
+def end_now(*_: Any) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    raise Ended
+
+
+def tell(cluster: Cluster) -> None:
+    say(f"\ncluster {cluster.name} is ready")
+    say(f"  e2e kubectl --name {cluster.name} get nodes")
+    for node in cluster.nodes:
+        say(f"  e2e shell --name {cluster.name} {node}")
+    say(f"  logs: {cluster.folder}/*/logs, {cluster.folder}/nodes/*/logs")
+
+
+def keep_in_background(cluster: Cluster) -> int:
+    """Returns when the cluster is ready; a child of its own session keeps it."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        os.setsid()
+        become_keeper(cluster, writer)
+    os.close(writer)
+    with os.fdopen(reader, "rb") as pipe:
+        if pipe.read(len(READY)) == READY:
+            say(f"it runs in the background as process {child}; `e2e down --name {cluster.name}` ends it")
+            return 0
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status)
+
+
+def become_keeper(cluster: Cluster, writer: int) -> None:
+    """Never returns."""
+    def announce() -> None:
+        log = os.open(cluster.folder / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        null = os.open(os.devnull, os.O_RDONLY)
+        for source, target in ((null, 0), (log, 1), (log, 2)):
+            os.dup2(source, target)
+        os.write(writer, READY)
+        os.close(writer)
+
+    status = 0
+    try:
+        keep(cluster, announce)
+    except (SetupError, Failure) as error:
+        print(f"e2e: {error}", file=sys.stderr)
+        status = 3
+    finally:
+        sys.stdout.flush()
+        os._exit(status)
+
+
+def end(state: StateFolder) -> None:
+    """Asks the keeper of a cluster to end it, and waits until it has."""
+    keeper = state.harness
+    os.kill(keeper, signal.SIGTERM)
+    deadline = time.monotonic() + END_SECONDS
+    while state.is_alive:
+        if time.monotonic() > deadline:
+            raise Failure(
+                f"cluster {state.cluster} has not ended within {END_SECONDS} s; "
+                f"kill -9 {keeper} ends it at once, then `e2e clean`"
+            )
+        time.sleep(POLL_SECONDS)
+    say(f"cluster {state.cluster} has ended")

@@ -1,0 +1,261 @@
+"""A node: a simulated GPU machine with containerd and a kubelet, and the programs that tests put on it."""
+
+import dataclasses
+import signal
+import subprocess
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from support.shell import Failure
+from testbench import network, node_files
+from testbench.addresses import NodeAddresses
+from testbench.control_plane import ControlPlane
+from testbench.machine import FileSystem, Machine
+from testbench.pki import Pki, node_identities
+from testbench.readiness import wait_for
+from testbench.simulator import Simulator
+
+SECONDS = 120
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# Folders of a node that outlive its reboot, each in the cluster's state.
+DISK = (
+    "/etc/cdi", "/etc/partita", "/usr/local/nvidia", "/var/lib/cni", "/var/lib/containerd", "/var/lib/kubelet",
+    "/var/lib/partita", "/var/log",
+)
+
+
+@dataclasses.dataclass(frozen=True)
+class Surroundings:
+    """What a node has in common with the others of its cluster."""
+
+    cluster: str
+    folder: Path
+    control_plane: ControlPlane
+    pki: Pki
+    simulator: Simulator
+    plan: dict[str, NodeAddresses]
+    snapshotter: str
+    base_spec: dict[str, Any]  # of containers
+    keep: list[Path]  # folders of the host that nodes see
+    path: list[Path]  # those of programs that nodes find by name
+    images: list[Path]
+    program: Callable[[str], Path]
+    say: Callable[[str], None]
+
+
+class Node:
+    def __init__(self, name: str, profile: str, around: Surroundings) -> None:
+        self.name = name
+        self.profile = profile
+        self.addresses = around.plan[name]
+        self.machine = Machine(around.cluster, name, around.folder / "nodes" / name)
+        self._around = around
+        self._spawned: dict[str, tuple[list[str], dict[str, str]]] = {}
+
+    # ---- life ----
+
+    def make(self) -> None:
+        """Builds the machine, once: its hardware, its identity."""
+        self._around.simulator.up(self.name, self.profile)
+        for identity in node_identities(self.name, self.addresses.address):
+            self._around.pki.issue(identity)
+
+    def start(self) -> None:
+        """Boots it. Returns when containerd and kubelet were started; wait_ready() waits for the node."""
+        self._boot()
+        self.start_containerd()
+        self._import_images()
+        self.start_kubelet()
+
+    def reboot(self) -> None:
+        """The power goes and comes back: every process dies, the boot id is new, disks are kept. The
+        programs that run as services (spawn) start again. Returns when the node is ready."""
+        before = self.boot_id()
+        self.machine.halt()
+        self._around.simulator.reboot(self.name)
+        self._boot()
+        if self.boot_id() == before:
+            raise Failure(f"{self.name} has the same boot id after its reboot: {before}")
+        self.start_containerd()
+        self.start_kubelet()
+        for name, (command, environment) in self._spawned.items():
+            self.machine.spawn(name, command, environment)
+        self.wait_ready(boot=self.boot_id())
+
+    def halt(self) -> None:
+        """The power goes."""
+        self.machine.halt()
+
+    def boot_id(self) -> str:
+        return self._around.simulator.boot_id(self.name)
+
+    def _boot(self) -> None:
+        around = self._around
+        disk = {path: self.machine.folder / "disk" / path.strip("/").replace("/", "-") for path in DISK}
+        files = node_files.files(
+            self.name, around.pki, self.machine.cgroup, around.snapshotter, around.base_spec, around.plan,
+            around.control_plane.machine.name,
+        )
+        covered = {**node_files.KERNEL_SETTINGS, "/proc/sys/kernel/random/boot_id": self.boot_id() + "\n"}
+        self.machine.boot(
+            FileSystem(around.keep, disk, files, covered), around.simulator.run_in_view(self.name),
+            {**around.simulator.environment, "PATH": SYSTEM_PATH},
+        )
+        others = [addresses for name, addresses in around.plan.items() if name != self.name]
+        network.connect(around.control_plane.machine, self.machine, self.addresses, others)
+
+    def _import_images(self) -> None:
+        for archive in self._around.images:
+            self.check([
+                str(self._around.program("ctr")), "--namespace=k8s.io", "images", "import",
+                f"--snapshotter={self._around.snapshotter}", str(archive),
+            ])
+
+    # ---- kubelet and containerd ----
+
+    def start_kubelet(self) -> None:
+        kubeconfig = self._around.pki.kubeconfig(f"{self.name}-kubelet")
+        self.machine.spawn("kubelet", [
+            str(self._around.program("kubelet")), f"--config={node_files.KUBELET_CONFIG}",
+            f"--kubeconfig={kubeconfig}", f"--node-ip={self.addresses.address}", "--v=2",
+        ], self.environment())
+
+    def stop_kubelet(self) -> None:
+        self.machine.stop("kubelet")
+
+    def restart_kubelet(self) -> None:
+        """Returns when the new kubelet says the node is ready."""
+        self.stop_kubelet()
+        self.start_kubelet()
+        self.wait_kubelet()
+
+    def start_containerd(self) -> None:
+        """Returns when it answers."""
+        containerd = self._around.program("containerd")
+        self.machine.spawn(
+            "containerd", [str(containerd), f"--config={node_files.CONTAINERD_CONFIG}"], self.environment()
+        )
+        wait_for(
+            f"containerd of {self.name} answers", self._containerd_missing, seconds=SECONDS,
+            say=self._around.say, explain=lambda: self.machine.last_words("containerd"),
+            dead=lambda: self._death("containerd"),
+        )
+
+    def stop_containerd(self) -> None:
+        self.machine.stop("containerd")
+
+    def restart_containerd(self) -> None:
+        """Containers go on: their shims hold them."""
+        self.stop_containerd()
+        self.start_containerd()
+
+    def _containerd_missing(self) -> str:
+        done = self.run([str(self._around.program("ctr")), "version"])
+        return "" if done.returncode == 0 else "it does not answer yet"
+
+    # ---- readiness ----
+
+    def wait_ready(self, boot: str = "") -> None:
+        """Waits until the API server calls the node ready (in the boot of that id)."""
+        wait_for(
+            f"node {self.name} is ready", lambda: self._not_ready(boot), seconds=SECONDS,
+            say=self._around.say, dead=lambda: self._death("kubelet") or self._death("containerd"),
+            explain=lambda: self.machine.last_words("containerd") + "\n" + self.machine.last_words("kubelet"),
+        )
+
+    def _not_ready(self, boot: str) -> str:
+        found = self._around.control_plane.api.object(f"/api/v1/nodes/{self.name}")
+        return why_not_ready(found, boot)
+
+    def wait_kubelet(self) -> None:
+        """Waits until the kubelet that runs now answers, and the API server calls the node ready."""
+        health = ["/usr/bin/python3", "-c", HEALTH]
+        wait_for(
+            f"the kubelet of {self.name} is healthy",
+            lambda: "" if self.run(health).returncode == 0 else "it does not answer yet",
+            seconds=SECONDS, say=self._around.say, dead=lambda: self._death("kubelet"),
+            explain=lambda: self.machine.last_words("kubelet"),
+        )
+        self.wait_ready()
+
+    def _death(self, name: str) -> str:
+        status = self.machine.exit_status(name)
+        return "" if status is None else f"{name} of {self.name} has exited with status {status}"
+
+    # ---- programs ----
+
+    def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
+        """Of a program on the node: its driver's programs and libraries first, ours, the system's."""
+        hardware = node_files.HARDWARE
+        return {
+            "PATH": ":".join([f"{hardware}/usr/bin", *map(str, self._around.path), SYSTEM_PATH]),
+            "LD_LIBRARY_PATH": f"{hardware}/usr/lib64",
+            "HOME": "/root",
+            "LANG": "C.UTF-8",
+            "NODE_NAME": self.name,
+            **(extra or {}),
+        }
+
+    def run(self, command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        """Runs a command on the node to its end; `env` is added to the node's environment."""
+        settings = {"capture_output": True, "text": True, "timeout": SECONDS, "check": False, **options}
+        settings["env"] = self.environment(settings.get("env"))
+        if "input" not in settings:
+            settings.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.run(self.machine.enter(command), **settings)
+
+    def check(self, command: list[str], **options: Any) -> str:
+        """Like run(); returns its output, and anything but exit status 0 is a Failure."""
+        done = self.run(command, **options)
+        if done.returncode != 0:
+            raise Failure(f"on {self.name}: {' '.join(command)} exited {done.returncode}: {done.stderr.strip()}")
+        return done.stdout
+
+    def spawn(self, name: str, command: list[str], env: Mapping[str, str] | None = None) -> None:
+        """Starts a service: a program with a log of its own that runs until stop() or kill()."""
+        environment = self.environment(env)
+        self.machine.spawn(name, command, environment)
+        self._spawned[name] = (command, environment)
+
+    def stop(self, name: str) -> int:
+        self._spawned.pop(name, None)
+        return self.machine.stop(name)
+
+    def kill(self, name: str) -> None:
+        """SIGKILL; the program stays a service of the node, so respawn() or a reboot starts it again."""
+        self.machine.stop(name, signal.SIGKILL)
+
+    def respawn(self, name: str) -> None:
+        self.machine.spawn(name, *self._spawned[name])
+
+    def is_running(self, name: str) -> bool:
+        return self.machine.exit_status(name) is None
+
+    def log(self, name: str) -> str:
+        return self.machine.log_path(name).read_text(encoding="utf-8", errors="replace")
+
+    # ---- network ----
+
+    def cut_network(self) -> None:
+        network.cut(self._around.control_plane.machine, self.addresses)
+
+    def restore_network(self) -> None:
+        network.restore(self._around.control_plane.machine, self.addresses)
+
+
+def why_not_ready(node: dict[str, Any] | None, boot: str = "") -> str:
+    """What a Node object lacks; nothing when it is ready (in the boot of that id)."""
+    if node is None:
+        return "it has not registered itself"
+    status = node.get("status", {})
+    if boot and status.get("nodeInfo", {}).get("bootID") != boot:
+        return "the API server knows it from an earlier boot"
+    for condition in status.get("conditions", []):
+        if condition["type"] == "Ready":
+            return "" if condition["status"] == "True" else condition["message"]
+    return "it has not said anything about itself"
+
+
+HEALTH = "import urllib.request as u; u.urlopen('http://127.0.0.1:10248/healthz', timeout=5)"

@@ -1,0 +1,111 @@
+"""What kubelet and containerd of a node are told, as the texts of their configuration files."""
+
+import json
+from typing import Any
+
+from testbench import addresses, network
+from testbench.addresses import NodeAddresses
+from testbench.pki import AUTHORITY, Pki
+
+SANDBOX_IMAGE = "partita.test/pause:1"
+CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
+CONTAINERD_CONFIG = "/etc/containerd/config.toml"
+KUBELET_CONFIG = "/etc/kubernetes/kubelet.json"
+BASE_SPEC = "/etc/containerd/base-spec.json"
+HARDWARE = "/run/partita-sim"
+
+# What a kubelet would otherwise write to the one kernel that all nodes and the host share.
+KERNEL_SETTINGS = {
+    "/proc/sys/vm/overcommit_memory": "1\n",
+    "/proc/sys/vm/panic_on_oom": "0\n",
+    "/proc/sys/kernel/panic": "10\n",
+    "/proc/sys/kernel/panic_on_oops": "1\n",
+    "/proc/sys/kernel/keys/root_maxkeys": "1000000\n",
+    "/proc/sys/kernel/keys/root_maxbytes": "25000000\n",
+}
+
+
+def files(
+    node: str, pki: Pki, cgroup: str, snapshotter: str, base_spec: dict[str, Any], plan: dict[str, NodeAddresses],
+    control_plane: str,
+) -> dict[str, str]:
+    """Path on the node -> text."""
+    return {
+        "/etc/hosts": addresses.hosts_file(control_plane, plan),
+        "/etc/hostname": node + "\n",
+        "/etc/resolv.conf": "",
+        CONTAINERD_CONFIG: containerd(snapshotter),
+        BASE_SPEC: json.dumps(with_hardware(base_spec), indent=1),
+        KUBELET_CONFIG: json.dumps(kubelet(node, pki, cgroup), indent=1),
+        "/etc/cni/net.d/10-pods.conflist": json.dumps(network.pod_network(plan[node]), indent=1),
+    }
+
+
+def kubelet(node: str, pki: Pki, cgroup: str) -> dict[str, Any]:
+    identity = f"{node}-kubelet-server"
+    return {
+        "apiVersion": "kubelet.config.k8s.io/v1beta1",
+        "kind": "KubeletConfiguration",
+        "authentication": {
+            "anonymous": {"enabled": False},
+            "webhook": {"enabled": True},
+            "x509": {"clientCAFile": str(pki.certificate(AUTHORITY))},
+        },
+        "authorization": {"mode": "Webhook"},
+        "tlsCertFile": str(pki.certificate(identity)),
+        "tlsPrivateKeyFile": str(pki.key(identity)),
+        "readOnlyPort": 0,
+        "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
+        "cgroupDriver": "cgroupfs",
+        "cgroupRoot": cgroup,
+        "failCgroupV1": False,
+        "enforceNodeAllocatable": [],
+        "failSwapOn": False,
+        "oomScoreAdj": 0,  # a lower one than its parent's needs CAP_SYS_RESOURCE
+        "makeIPTablesUtilChains": False,
+        "protectKernelDefaults": True,
+        "resolvConf": "",
+        "localStorageCapacityIsolation": False,
+        # The disk is the host's: how full it is says nothing about the node.
+        "evictionHard": {name: "0%" for name in ("imagefs.available", "nodefs.available", "nodefs.inodesFree")},
+        "imageGCHighThresholdPercent": 100,
+        "featureGates": {"DRADeviceTaintRules": True},
+        "logging": {"verbosity": 2},
+    }
+
+
+def containerd(snapshotter: str) -> str:
+    runtime = "plugins.'io.containerd.cri.v1.runtime'"
+    return f"""\
+version = 3
+disabled_plugins = [
+  "io.containerd.snapshotter.v1.btrfs", "io.containerd.snapshotter.v1.devmapper", "io.containerd.snapshotter.v1.zfs",
+  "io.containerd.snapshotter.v1.blockfile", "io.containerd.snapshotter.v1.erofs", "io.containerd.differ.v1.erofs",
+]
+
+[grpc]
+  address = "{CONTAINERD_SOCKET}"
+
+[plugins.'io.containerd.cri.v1.images']
+  snapshotter = "{snapshotter}"
+  [plugins.'io.containerd.cri.v1.images'.pinned_images]
+    sandbox = "{SANDBOX_IMAGE}"
+
+[{runtime}]
+  restrict_oom_score_adj = true
+  cdi_spec_dirs = ["/etc/cdi", "/var/run/cdi"]
+  [{runtime}.cni]
+    bin_dirs = ["/usr/lib/cni"]
+    conf_dir = "/etc/cni/net.d"
+  [{runtime}.containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    base_runtime_spec = "{BASE_SPEC}"
+    [{runtime}.containerd.runtimes.runc.options]
+      BinaryName = "/usr/sbin/runc"
+"""
+
+
+def with_hardware(base_spec: dict[str, Any]) -> dict[str, Any]:
+    """Every container sees the node's simulated hardware, as it would see real one."""
+    mount = {"destination": HARDWARE, "type": "bind", "source": HARDWARE, "options": ["rbind", "rw"]}
+    return {**base_spec, "mounts": [*base_spec["mounts"], mount]}
