@@ -1,9 +1,11 @@
 #include "base/subprocess.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,46 +27,33 @@ using Clock = std::chrono::steady_clock;
 // How long a killed process may take to die. One that is stuck in the kernel does not, and must not
 // take its parent with it.
 constexpr std::chrono::seconds kDeath{2};
+// How long it may take to tidy up before that.
+constexpr std::chrono::seconds kGrace{5};
+// How long after it became true a stop is heard: no call waits for a process and for a flag.
+constexpr std::chrono::milliseconds kBetweenLooks{50};
 
-// What posix_spawn takes, and what has to be freed.
-class SpawnSettings {
- public:
-  SpawnSettings() {
-    posix_spawn_file_actions_init(&actions_);
-    posix_spawnattr_init(&attributes_);
-  }
-  SpawnSettings(const SpawnSettings&) = delete;
-  SpawnSettings& operator=(const SpawnSettings&) = delete;
-  ~SpawnSettings() {
-    posix_spawn_file_actions_destroy(&actions_);
-    posix_spawnattr_destroy(&attributes_);
-  }
-
-  void Prepare(int output, const std::string& directory) {
-    posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&actions_, output, STDOUT_FILENO);
-    posix_spawn_file_actions_adddup2(&actions_, output, STDERR_FILENO);
-    posix_spawn_file_actions_addclosefrom_np(&actions_, STDERR_FILENO + 1);
-    if (!directory.empty()) posix_spawn_file_actions_addchdir_np(&actions_, directory.c_str());
-    sigset_t none;
-    sigset_t all;
-    sigemptyset(&none);
-    sigfillset(&all);
-    posix_spawnattr_setsigmask(&attributes_, &none);
-    posix_spawnattr_setsigdefault(&attributes_, &all);
-    posix_spawnattr_setpgroup(&attributes_, 0);
-    posix_spawnattr_setflags(
-        &attributes_,
-        static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP));
-  }
-
-  [[nodiscard]] const posix_spawn_file_actions_t* actions() const { return &actions_; }
-  [[nodiscard]] const posix_spawnattr_t* attributes() const { return &attributes_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-  posix_spawnattr_t attributes_{};
+struct Pipe {
+  UniqueFd reading, writing;
 };
+
+// Where standard input or output was closed, a new descriptor would get its number, and the child
+// would take one for the other.
+Result<UniqueFd> AboveStandard(UniqueFd fd) {
+  if (fd.get() > STDERR_FILENO) return fd;
+  UniqueFd above(fcntl(fd.get(), F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  if (!above.valid()) return ErrnoError("copy a descriptor");
+  return above;
+}
+
+Result<Pipe> MakePipe() {
+  std::array<int, 2> ends{};
+  if (pipe2(ends.data(), O_CLOEXEC) != 0) return ErrnoError("make a pipe");
+  UniqueFd first(ends[0]);
+  UniqueFd second(ends[1]);
+  TRY(reading, AboveStandard(std::move(first)));
+  TRY(writing, AboveStandard(std::move(second)));
+  return Pipe{std::move(reading), std::move(writing)};
+}
 
 std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   std::vector<char*> pointers;
@@ -75,18 +64,85 @@ std::vector<char*> Pointers(const std::vector<std::string>& texts) {
   return pointers;
 }
 
+// What the child needs, made before the fork: after it, in a process that had other threads, only
+// system calls are safe.
+struct Prepared {
+  std::vector<char*> arguments;
+  char** environment;
+  const char* directory;  // null: here
+  int nothing, output;    // its standard input; its standard output and error
+  pid_t parent;
+};
+
+// All descriptors from here on end with exec, also that through which the child tells why it
+// failed.
+void CloseOnExecFrom(int first) {
+  if (syscall(SYS_close_range, first, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+  rlimit most{};  // before Linux 5.11
+  if (getrlimit(RLIMIT_NOFILE, &most) != 0) return;
+  for (rlim_t fd = static_cast<rlim_t>(first); fd < most.rlim_cur; ++fd) {
+    fcntl(static_cast<int>(fd), F_SETFD, FD_CLOEXEC);
+  }
+}
+
+void BecomeDefault() {
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  for (int number = 1; number < NSIG; ++number) sigaction(number, &usual, nullptr);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+}
+
+// In the child. Returns only when it fails, with errno.
+void Become(const Prepared& prepared) {
+  BecomeDefault();
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != prepared.parent) _exit(127);  // it died before it could be noticed
+  if (dup2(prepared.nothing, STDIN_FILENO) < 0 || dup2(prepared.output, STDOUT_FILENO) < 0 ||
+      dup2(prepared.output, STDERR_FILENO) < 0)
+    return;
+  CloseOnExecFrom(STDERR_FILENO + 1);
+  if (prepared.directory != nullptr && chdir(prepared.directory) != 0) return;
+  execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment);
+}
+
 Result<pid_t> Spawn(const Subprocess& subprocess, int output) {
-  SpawnSettings settings;
-  settings.Prepare(output, subprocess.directory);
-  const std::vector<char*> arguments = Pointers(subprocess.arguments);
+  Prepared prepared{.arguments = Pointers(subprocess.arguments),
+                    .environment = environ,
+                    .directory = nullptr,
+                    .nothing = -1,
+                    .output = output,
+                    .parent = getpid()};
   std::vector<char*> environment;
-  if (subprocess.environment) environment = Pointers(*subprocess.environment);
-  pid_t pid = -1;
-  const int error =
-      posix_spawnp(&pid, arguments.front(), settings.actions(), settings.attributes(),
-                   arguments.data(), subprocess.environment ? environment.data() : environ);
-  if (error != 0) return ErrnoError("run " + subprocess.arguments.front(), error);
-  return pid;
+  if (subprocess.environment) {
+    environment = Pointers(*subprocess.environment);
+    prepared.environment = environment.data();
+  }
+  if (!subprocess.directory.empty()) prepared.directory = subprocess.directory.c_str();
+  UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!null.valid()) return ErrnoError("open /dev/null");
+  TRY(nothing, AboveStandard(std::move(null)));
+  prepared.nothing = nothing.get();
+  TRY(why, MakePipe());
+  const pid_t pid = fork();
+  if (pid < 0) return ErrnoError("run " + subprocess.arguments.front());
+  if (pid == 0) {
+    Become(prepared);
+    const int error = errno;
+    (void)!write(why.writing.get(), &error, sizeof error);
+    _exit(127);
+  }
+  setpgid(pid, pid);  // whoever of the two is first: a stop must find the group
+  why.writing.Reset();
+  int error = 0;
+  ssize_t count = 0;
+  do count = read(why.reading.get(), &error, sizeof error);
+  while (count < 0 && errno == EINTR);
+  if (count != sizeof error) return pid;
+  waitpid(pid, nullptr, 0);
+  return ErrnoError("run " + subprocess.arguments.front(), error);
 }
 
 // A child from its start to its end, with what it says.
@@ -96,7 +152,8 @@ class Child {
       : pid_(pid),
         process_(std::move(process)),
         output_(std::move(output)),
-        most_output_(subprocess.most_output) {
+        most_output_(subprocess.most_output),
+        stop_(subprocess.stop) {
     if (subprocess.limit) {
       deadline_ = Clock::now() + *subprocess.limit;
       result_.limit = *subprocess.limit;
@@ -104,16 +161,10 @@ class Child {
   }
 
   Result<SubprocessResult> Finish() {
-    while (!WaitAndRead(deadline_)) {
-      if (result_.timed_out) {
-        return MakeError(ErrorCode::kTimeout,
-                         "process {} took longer than {} s and does not die when killed", pid_,
-                         std::chrono::duration<double>(result_.limit).count())
-            .WithHint("it is stuck in the kernel: see the kernel log");
-      }
-      result_.timed_out = true;
-      kill(-pid_, SIGKILL);
-      deadline_ = Clock::now() + kDeath;
+    if (const Wait wait = WaitAndRead(); wait != Wait::kEnded) {
+      result_.stopped = wait == Wait::kStop;
+      result_.timed_out = wait == Wait::kDeadline;
+      if (!End()) return Immortal();
     }
     Drain();
     siginfo_t info{};
@@ -128,21 +179,57 @@ class Child {
   }
 
  private:
-  // True when the process ended, false when the deadline passed.
-  bool WaitAndRead(std::optional<Clock::time_point> deadline) {
+  enum class Wait { kEnded, kDeadline, kStop };
+
+  // False when it does not die.
+  bool End() {
+    stop_ = nullptr;  // it was heard
+    kill(-pid_, SIGTERM);
+    deadline_ = Clock::now() + kGrace;
+    const bool willing = WaitAndRead() == Wait::kEnded;
+    // Its children too: as long as it was not waited for, its number is nobody else's.
+    kill(-pid_, SIGKILL);
+    deadline_ = Clock::now() + kDeath;
+    return willing || WaitAndRead() == Wait::kEnded;
+  }
+
+  [[nodiscard]] Error Immortal() const {
+    const std::string why = result_.stopped
+                                ? std::string("was told to stop")
+                                : fmt::format("took longer than {:g} s",
+                                              std::chrono::duration<double>(result_.limit).count());
+    return MakeError(ErrorCode::kTimeout, "process {} {} and does not die when killed", pid_, why)
+        .WithHint("it is stuck in the kernel: see the kernel log");
+  }
+
+  [[nodiscard]] bool Stopped() const { return stop_ != nullptr && stop_->load(); }
+
+  // For poll: until the deadline, or the next look at the flag; nothing when the deadline passed.
+  [[nodiscard]] std::optional<int> Timeout() const {
+    std::optional<std::chrono::milliseconds> most;
+    if (stop_ != nullptr) most = kBetweenLooks;
+    if (deadline_) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline_ - Clock::now());
+      if (left.count() <= 0) return std::nullopt;
+      most = std::min({most.value_or(left), left, std::chrono::milliseconds(1'000'000)});
+    }
+    return most ? static_cast<int>(most->count()) : -1;
+  }
+
+  Wait WaitAndRead() {
     for (;;) {
-      int timeout = -1;
-      if (deadline) {
-        const auto left = std::chrono::ceil<std::chrono::milliseconds>(*deadline - Clock::now());
-        if (left.count() <= 0) return false;
-        timeout = static_cast<int>(std::min<std::int64_t>(left.count(), 1'000'000));
-      }
+      if (Stopped()) return Wait::kStop;
+      const std::optional<int> timeout = Timeout();
+      if (!timeout) return Wait::kDeadline;
       // A closed descriptor is negative, which poll passes over.
       std::array<pollfd, 2> waits = {pollfd{process_.get(), POLLIN, 0},
                                      pollfd{output_.get(), POLLIN, 0}};
-      if (poll(waits.data(), waits.size(), timeout) < 0 && errno != EINTR) return false;
+      if (poll(waits.data(), waits.size(), *timeout) < 0) {
+        if (errno == EINTR) continue;
+        return Wait::kDeadline;
+      }
       if (waits[1].revents != 0) ReadSome();
-      if ((waits[0].revents & POLLIN) != 0) return true;
+      if ((waits[0].revents & POLLIN) != 0) return Wait::kEnded;
     }
   }
 
@@ -173,6 +260,7 @@ class Child {
   UniqueFd process_;
   UniqueFd output_;
   std::size_t most_output_;
+  const std::atomic<bool>* stop_;
   std::optional<Clock::time_point> deadline_;
   SubprocessResult result_;
 };
@@ -180,6 +268,7 @@ class Child {
 }  // namespace
 
 std::string SubprocessResult::Describe() const {
+  if (stopped) return "was stopped";
   if (timed_out) {
     return fmt::format("took longer than {:g} s and was killed",
                        std::chrono::duration<double>(limit).count());
@@ -190,14 +279,11 @@ std::string SubprocessResult::Describe() const {
 
 Result<SubprocessResult> Run(const Subprocess& subprocess) {
   PARTITA_CHECK(!subprocess.arguments.empty());
-  std::array<int, 2> ends{};
-  if (pipe2(ends.data(), O_CLOEXEC | O_NONBLOCK) != 0) return ErrnoError("make a pipe");
-  UniqueFd reading(ends[0]);
-  UniqueFd writing(ends[1]);
-  // The child's end blocks as programs expect; the flag is of the end, not of the descriptor.
-  if (fcntl(writing.get(), F_SETFL, 0) != 0) return ErrnoError("make a pipe");
-  TRY(pid, Spawn(subprocess, writing.get()));
-  writing.Reset();
+  TRY(output, MakePipe());
+  // Only this end: the child's blocks as programs expect.
+  if (fcntl(output.reading.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoError("make a pipe");
+  TRY(pid, Spawn(subprocess, output.writing.get()));
+  output.writing.Reset();
   UniqueFd process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   if (!process.valid()) {
     Error error = ErrnoError("watch process " + std::to_string(pid));
@@ -205,7 +291,7 @@ Result<SubprocessResult> Run(const Subprocess& subprocess) {
     waitpid(pid, nullptr, 0);
     return error;
   }
-  return Child(pid, std::move(process), std::move(reading), subprocess).Finish();
+  return Child(pid, std::move(process), std::move(output.reading), subprocess).Finish();
 }
 
 }  // namespace partita::base

@@ -1,6 +1,7 @@
 // Other programs, started without a shell, with a time limit and a bounded share of memory.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <optional>
@@ -18,26 +19,31 @@ struct Subprocess {
   std::optional<std::vector<std::string>> environment;
   std::string directory;                           // to run in; empty: here
   std::optional<std::chrono::milliseconds> limit;  // absent: as long as it takes
+  const std::atomic<bool>* stop = nullptr;         // ends it when it becomes true
   std::size_t most_output = std::size_t{64} * 1024;
 };
 
 struct SubprocessResult {
   int exit_status = -1;    // -1: a signal ended it
   int signal = 0;          // that signal
-  bool timed_out = false;  // it was killed because it took longer than the limit
+  bool timed_out = false;  // it was ended because it took longer than the limit
+  bool stopped = false;    // it was ended because it was told to stop
   // What it wrote to standard output and error, as it came: the end of it when it was too much.
   std::string output;
   bool cut = false;
 
-  [[nodiscard]] bool Succeeded() const { return exit_status == 0 && !timed_out; }
-  // "ended with status 3", "was killed by signal 9", "took longer than 120 s and was killed".
+  [[nodiscard]] bool Succeeded() const { return exit_status == 0 && !timed_out && !stopped; }
+  // "ended with status 3", "was killed by signal 9", "took longer than 120 s and was killed", "was
+  // stopped".
   [[nodiscard]] std::string Describe() const;
   std::chrono::milliseconds limit{0};  // for Describe
 };
 
-// Runs it to its end, in a process group of its own, so that the limit ends its children too and a
-// terminal's interrupt does not reach it half-way. It reads nothing and inherits no descriptor.
-// Errors: kNotFound when there is no such program, kDenied, kIo.
+// Runs it to its end, in a process group of its own, so that a terminal's interrupt does not reach
+// it half-way: only `stop` does. The limit and `stop` end the whole group, with SIGTERM and a
+// moment later SIGKILL. It is killed when the calling thread dies, and so does not go on without
+// anybody who holds a lock for it. It reads nothing and inherits no descriptor. Errors: kNotFound
+// when there is no such program, kDenied, kIo.
 [[nodiscard]] Result<SubprocessResult> Run(const Subprocess& subprocess);
 
 }  // namespace partita::base

@@ -1,10 +1,16 @@
 #include "base/subprocess.h"
 
+#include <signal.h>
 #include <stdlib.h>
-#include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
+#include <thread>
+
 #include <gtest/gtest.h>
+
+#include "base/files.h"
 
 namespace partita::base {
 namespace {
@@ -80,6 +86,74 @@ TEST(SubprocessTest, EndsWhatTakesTooLongWithItsChildren) {
   EXPECT_FALSE(result.Succeeded());
   EXPECT_EQ(result.output, "begun\n");
   EXPECT_EQ(result.Describe(), "took longer than 0.2 s and was killed");
+}
+
+TEST(SubprocessTest, StopsWhenItIsTold) {
+  std::atomic<bool> stop = false;
+  Subprocess subprocess = Shell("trap 'echo tidied; exit 3' TERM; echo begun; sleep 1000 & wait");
+  subprocess.stop = &stop;
+  std::thread stopping([&] { stop = true; });
+  const SubprocessResult result = RunOrFail(subprocess);
+  stopping.join();
+  EXPECT_TRUE(result.stopped);
+  EXPECT_FALSE(result.Succeeded());
+  EXPECT_EQ(result.Describe(), "was stopped");
+}
+
+TEST(SubprocessTest, DoesNotCallItStoppedWhenItEndsByItself) {
+  const std::atomic<bool> stop = false;
+  Subprocess subprocess = Shell("exit 0");
+  subprocess.stop = &stop;
+  EXPECT_TRUE(RunOrFail(subprocess).Succeeded());
+}
+
+bool IsAlive(pid_t pid) {
+  // A process that was killed may stay as a zombie where nobody waits for orphans.
+  const Result<std::string> status = ReadFile("/proc/" + std::to_string(pid) + "/stat");
+  return status.ok() && status->find(") Z ") == std::string::npos;
+}
+
+TEST(SubprocessTest, ChildrenThatDoNotListenEndToo) {
+  Subprocess subprocess = Shell("sh -c 'trap \"\" TERM; echo $$; exec sleep 1000' & wait");
+  subprocess.limit = milliseconds(200);
+  const SubprocessResult result = RunOrFail(subprocess);
+  EXPECT_TRUE(result.timed_out);
+  const pid_t child = static_cast<pid_t>(std::stol(result.output));
+  // It was sent SIGKILL, which takes effect when it next runs.
+  for (int i = 0; i < 1000 && IsAlive(child); ++i) std::this_thread::sleep_for(milliseconds(5));
+  EXPECT_FALSE(IsAlive(child));
+}
+
+TEST(SubprocessTest, DiesWithItsParent) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(pipe(ends.data()), 0);
+  const pid_t parent = fork();
+  ASSERT_GE(parent, 0);
+  if (parent == 0) {
+    const std::string script = "exec >/proc/" + std::to_string(getpid()) + "/fd/" +
+                               std::to_string(ends[1]) + "; echo $$; exec sleep 1000";
+    (void)base::Run(Shell(script));
+    _exit(1);
+  }
+  close(ends[1]);
+  std::array<char, 32> line{};
+  ASSERT_GT(read(ends[0], line.data(), line.size() - 1), 0);
+  kill(parent, SIGKILL);
+  waitpid(parent, nullptr, 0);
+  // The end of the pipe: nobody has it open any more.
+  EXPECT_EQ(read(ends[0], line.data(), line.size()), 0);
+  close(ends[0]);
+}
+
+TEST(SubprocessTest, WorksWhereStandardInputAndOutputWereClosed) {
+  const std::array<int, 2> kept = {dup(STDIN_FILENO), dup(STDOUT_FILENO)};
+  close(STDIN_FILENO);
+  close(STDOUT_FILENO);
+  const SubprocessResult result = RunOrFail(Shell("cat; echo $?"));
+  dup2(kept[0], STDIN_FILENO);
+  dup2(kept[1], STDOUT_FILENO);
+  for (const int fd : kept) close(fd);
+  EXPECT_EQ(result.output, "0\n");
 }
 
 TEST(SubprocessTest, DoesNotWaitForWhatItsChildLeftBehind) {
