@@ -83,8 +83,12 @@ class Cluster:
         self._make_parts()
         self.control_plane.start(self._keep(), self.plan)
         with ThreadPoolExecutor(max_workers=4) as pool:
-            for done in [pool.submit(self._start_node, node) for node in self._nodes.values()]:
+            started = [pool.submit(node.start) for node in self._nodes.values()]
+            self.control_plane.finish()
+            for done in started:
                 done.result()
+        for node in self._nodes.values():
+            node.start_kubelet()
         for node in self._nodes.values():
             node.wait_ready()
         self._wait_for_account()
@@ -124,10 +128,6 @@ class Cluster:
 
     def _keep(self) -> list[Path]:
         return [self.folder, self.build, *self._path(), *sorted({path.parent for path in self.images})]
-
-    def _start_node(self, node: Node) -> None:
-        node.make()
-        node.start()
 
     def _wait_for_account(self) -> None:
         """Pods are refused until the controllers have made the service account that they run under."""
@@ -179,7 +179,7 @@ class Cluster:
         self._state.publish({
             "name": self.name,
             "nodes": self.profiles,
-            "pids": {name: machine.pid for name, machine in self.machines().items()},
+            "machines": {name: str(machine.folder) for name, machine in self.machines().items()},
             "environments": {name: node.environment() for name, node in self._nodes.items()},
             "kubeconfig": str(self.kubeconfig),
             "kubectl": str(self.programs["kubectl"]),

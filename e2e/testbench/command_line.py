@@ -2,7 +2,6 @@
 
 import argparse
 import os
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,8 @@ from support.shell import Failure, Log, SetupError
 from testbench import cluster as clusters
 from testbench import detached, programs, state
 from testbench.cluster import Cluster, kubectl_environment
-from testbench.machine import enter
+from testbench.control_plane import NAME as CONTROL_PLANE
+from testbench.machine import Machine, enter
 
 OK, FAILED, USAGE, NO_SETUP = 0, 1, 2, 3
 NAME = "e2e"
@@ -158,16 +158,14 @@ def kubectl(options: argparse.Namespace) -> int:
     chosen = choose(options.name)
     facts = chosen.facts()
     os.environ.update(kubectl_environment(chosen.folder, facts["kubeconfig"]))
-    return execute(enter(facts["pids"]["control-plane"], [facts["kubectl"], *options.arguments], ["net"]))
+    return execute(enter(pid_of(facts, CONTROL_PLANE), [facts["kubectl"], *options.arguments], ["net"]))
 
 
 def shell(options: argparse.Namespace) -> int:
     facts = choose(options.name).facts()
-    if options.node not in facts["pids"]:
-        raise Failure(f"no node {options.node!r}; there are: {', '.join(facts['pids'])}")
-    command = [word for word in options.command if word != "--"] if options.command[:1] == ["--"] else options.command
+    command = options.command[1:] if options.command[:1] == ["--"] else options.command
     os.environ.update(facts["environments"].get(options.node, {}))
-    return execute(enter(facts["pids"][options.node], command or ["/bin/bash"]))
+    return execute(enter(pid_of(facts, options.node), command or ["/bin/bash"]))
 
 
 def build(options: argparse.Namespace) -> int:
@@ -201,6 +199,12 @@ def choose(name: str) -> state.StateFolder:
     if not chosen.facts():
         raise Failure(f"cluster {chosen.cluster} is still starting")
     return chosen
+
+
+def pid_of(facts: dict[str, Any], machine: str) -> int:
+    if machine not in facts["machines"]:
+        raise Failure(f"no node {machine!r}; there are: {', '.join(facts['machines'])}")
+    return int(Machine.pid_file(Path(facts["machines"][machine])).read_text(encoding="utf-8"))
 
 
 def execute(command: list[str]) -> int:

@@ -38,19 +38,25 @@ class ControlPlane:
         self._say = say
 
     def start(self, keep: list[Path], nodes: dict[str, NodeAddresses]) -> None:
+        """Returns when the machine runs, and etcd and the API server begin; finish() waits for them."""
         for identity in control_plane_identities():
             self._pki.issue(identity)
         hosts = addresses.hosts_file(NAME, nodes)
         self.machine.boot(FileSystem(keep=keep, folders={}, files={"/etc/hosts": hosts}))
         network.set_up_control_plane(self.machine)
         self._spawn("etcd", self._etcd())
-        self.start_api_server()
+        self._spawn("kube-apiserver", self._api_server())
+
+    def finish(self) -> None:
+        """The others give up when nobody answers for some seconds, so they come second."""
+        self.wait_for_api()
         self._spawn("kube-controller-manager", self._controller_manager())
         self._spawn("kube-scheduler", self._scheduler())
 
     def stop_api_server(self) -> None:
-        """An outage: etcd, controllers and nodes go on, and nobody answers them."""
-        self.machine.stop("kube-apiserver")
+        """An outage: etcd, controllers and nodes go on, and nobody answers them. Killed: asked to end, it
+        would first wait for everyone who watches."""
+        self.machine.kill("kube-apiserver")
 
     def start_api_server(self) -> None:
         """Returns when it is ready."""
@@ -73,8 +79,7 @@ class ControlPlane:
             status, body = self.api.get("/readyz?verbose")
         except OSError:
             return "it does not answer yet"
-        failed = [line.split()[0][3:] for line in body.splitlines() if line.startswith("[-]")]
-        return "" if status == 200 else f"not done yet: {', '.join(failed) or body.strip()[:200]}"
+        return "" if status == 200 else unfinished(body)
 
     def _spawn(self, name: str, arguments: list[str]) -> None:
         self.machine.spawn(name, [str(self._program(name)), *arguments], ENVIRONMENT)
@@ -131,3 +136,12 @@ class ControlPlane:
             f"--kubeconfig={file}", f"--authentication-kubeconfig={file}", f"--authorization-kubeconfig={file}",
             "--leader-elect=false", "--profiling=false", "--v=2",
         ]
+
+
+def unfinished(body: str) -> str:
+    """What /readyz?verbose says is not done: the first few, which the others wait for."""
+    failed = [line.split()[0][3:] for line in body.splitlines() if line.startswith("[-]")]
+    if not failed:
+        return body.strip()[:200]
+    more = f" and {len(failed) - 3} more" if len(failed) > 3 else ""
+    return "not done yet: " + ", ".join(failed[:3]) + more

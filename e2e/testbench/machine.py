@@ -94,6 +94,12 @@ class Machine:
         launcher = self._launcher.pid
         children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="utf-8")
         self.pid = int(children.split()[0])
+        self.pid_file(self.folder).write_text(f"{self.pid}\n", encoding="utf-8")
+
+    @staticmethod
+    def pid_file(folder: Path) -> Path:
+        """Says to other processes where the machine is; it has another init after a reboot."""
+        return folder / "pid"
 
     @property
     def is_up(self) -> bool:

@@ -27,7 +27,6 @@ def main(arguments: list[str]) -> None:
     for path in plan["cgroups"]:
         Path(path).write_text("0", encoding="utf-8")
     socket.sethostname(plan["hostname"])
-    mounts.set_propagation(mounts.PRIVATE)
     make_file_system(plan)
     init = [sys.executable, "-B", "-m", "testbench.machine_init", control]
     os.execv(plan["enter"][0] if plan["enter"] else init[0], [*plan["enter"], *init])
@@ -97,7 +96,8 @@ def write_file(path: str, text: str) -> None:
 
 
 def cover_file(target: str, text: str) -> None:
-    """Shows a file with this text at `target`, which cannot or must not be written itself."""
+    """Shows a file with this text at `target`, which cannot or must not be written itself. Not every
+    kernel has every setting."""
     if not os.path.exists(target):
         return
     source = "/run/.covers/" + target.strip("/").replace("/", "-")

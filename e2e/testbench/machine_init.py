@@ -106,7 +106,7 @@ class Init:
 
 def main(arguments: list[str]) -> None:
     # As on a real node, where a container can ask that its mounts appear in others.
-    mounts.set_propagation(mounts.SHARED)
+    mounts.share_all()
     os.chdir("/")
     control = socket.socket(fileno=int(arguments[0]))
     os.set_inheritable(control.fileno(), False)

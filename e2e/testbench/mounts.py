@@ -3,8 +3,8 @@
 import ctypes
 import os
 
-READ_ONLY, NO_SUID, NO_DEV, NO_EXEC, REMOUNT = 1, 2, 4, 8, 32
-BIND, RECURSIVE, PRIVATE, SHARED = 1 << 12, 1 << 14, 1 << 18, 1 << 20
+NO_SUID, NO_DEV, NO_EXEC = 2, 4, 8
+BIND, RECURSIVE, SHARED = 1 << 12, 1 << 14, 1 << 20
 
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -34,6 +34,6 @@ def overlay(lower: str, upper: str, work: str, target: str) -> None:
     mount("overlay", target, "overlay", 0, f"lowerdir={lower},upperdir={upper},workdir={work}")
 
 
-def set_propagation(flag: int) -> None:
-    """Of every mount of this namespace."""
-    mount("none", "/", flags=RECURSIVE | flag)
+def share_all() -> None:
+    """Makes every mount of this namespace one whose changes namespaces made from it see."""
+    mount("none", "/", flags=RECURSIVE | SHARED)

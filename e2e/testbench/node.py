@@ -56,18 +56,15 @@ class Node:
 
     # ---- life ----
 
-    def make(self) -> None:
-        """Builds the machine, once: its hardware, its identity."""
+    def start(self) -> None:
+        """Makes the machine and boots it for the first time, up to containerd and the images. The kubelet
+        is left to be started when the API server is ready: it would try again only after seconds."""
         self._around.simulator.up(self.name, self.profile)
         for identity in node_identities(self.name, self.addresses.address):
             self._around.pki.issue(identity)
-
-    def start(self) -> None:
-        """Boots it. Returns when containerd and kubelet were started; wait_ready() waits for the node."""
         self._boot()
         self.start_containerd()
         self._import_images()
-        self.start_kubelet()
 
     def reboot(self) -> None:
         """The power goes and comes back: every process dies, the boot id is new, disks are kept. The

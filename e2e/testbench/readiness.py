@@ -6,6 +6,7 @@ from collections.abc import Callable
 from support.shell import SetupError
 
 POLL_SECONDS = 0.1
+SAY_SECONDS = 1.0
 
 
 class Progress:
@@ -28,14 +29,14 @@ def wait_for(
     explain: Callable[[], str],
     dead: Callable[[], str] = lambda: "",
 ) -> None:
-    """Returns when missing() says nothing any more. What is missing is said when it changes; `dead`
-    says why there is no use in waiting, `explain` what to show in the error."""
+    """Returns when missing() says nothing any more. What is missing is said when it changes, and at most
+    once a second; `dead` says why there is no use in waiting, `explain` what to show in the error."""
     deadline = time.monotonic() + seconds
-    said = ""
+    said, said_at = "", 0.0
     while text := missing():
-        if text != said:
-            say(f"waiting for {what}: {text}")
-            said = text
+        if text != said and time.monotonic() > said_at + SAY_SECONDS:
+            say(f"waiting until {what}: {text}")
+            said, said_at = text, time.monotonic()
         reason = dead() or (f"not within {seconds:.0f} s" if time.monotonic() > deadline else "")
         if reason:
             raise SetupError(f"{what}: {reason}; last seen: {text}\n{explain()}")
