@@ -67,7 +67,8 @@ def run(command, log, *, timeout=60, env=None, cwd=None, stdin=None):
         raise Failure(f"`{shlex.join(command)}` still ran after {timeout} s and was killed") from late
     except BaseException:
         kill_group(process)
-        raise
+        with process:  # closes its pipes and waits for it
+            raise
     log.write(out + err + f"[exit {process.returncode}]")
     return subprocess.CompletedProcess(command, process.returncode, out, err)
 
