@@ -88,6 +88,8 @@ require (
 	tags.cncf.io/container-device-interface/specs-go v1.1.0 // indirect
 )
 
+// v0.4.1 asks for a release candidate of 1.36; raised to the Kubernetes that the test bench runs. The
+// modules of its tree are v0.0.0 there and need a version (see ../kubernetes).
 replace (
 	k8s.io/api => k8s.io/api v0.36.4
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.36.4

@@ -180,6 +180,8 @@ require (
 	sigs.k8s.io/yaml v1.6.0 // indirect
 )
 
+// Kubernetes names the modules of its own tree v0.0.0 and replaces them by folders of it; a replace
+// counts only in the main module, so they are named here, by the release that was made with v1.36.4.
 replace (
 	k8s.io/api => k8s.io/api v0.36.4
 	k8s.io/apiextensions-apiserver => k8s.io/apiextensions-apiserver v0.36.4

@@ -52,4 +52,5 @@ require (
 	tags.cncf.io/container-device-interface/specs-go v1.1.0 // indirect
 )
 
+// The checksum database does not know v0.35.5, for which the device plugin asks.
 replace k8s.io/mount-utils => k8s.io/mount-utils v0.35.4
