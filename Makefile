@@ -37,6 +37,10 @@ release: setup-build build/release/build.ninja ## The binaries that are shipped 
 compat: build setup-compat ## NVIDIA's own programs judge the simulator and what partita did to it
 	@compat/run --build build/dev
 
+.PHONY: e2e
+e2e: build setup-e2e ## A real Kubernetes with simulated GPU nodes, and the scenarios on it
+	@e2e/e2e run --build build/dev
+
 .PHONY: asan
 asan: setup-build+test build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
 	@scripts/build build/asan $(JOBS)
