@@ -108,4 +108,16 @@ disabled_plugins = [
 def with_hardware(base_spec: dict[str, Any]) -> dict[str, Any]:
     """Every container sees the node's simulated hardware, as it would see real one."""
     mount = {"destination": HARDWARE, "type": "bind", "source": HARDWARE, "options": ["rbind", "rw"]}
-    return {**base_spec, "mounts": [*base_spec["mounts"], mount]}
+    hooks = {"createContainer": [driver_in_proc(), *base_spec.get("hooks", {}).get("createContainer", [])]}
+    return {
+        **base_spec,
+        "mounts": [*base_spec["mounts"], mount],
+        "hooks": {**base_spec.get("hooks", {}), **hooks},
+    }
+
+
+def driver_in_proc() -> dict[str, Any]:
+    """A loaded driver shows its /proc/driver/nvidia in every container, and NVIDIA's own hooks look there.
+    runc refuses mounts below /proc; its hooks of this kind run in the container's root folder, before it
+    becomes the root (runc 1.1, libcontainer/rootfs_linux.go)."""
+    return {"path": "/bin/mount", "args": ["mount", "--bind", "/proc/driver", "proc/driver"]}
