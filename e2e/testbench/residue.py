@@ -10,7 +10,7 @@ import dataclasses
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -69,11 +69,11 @@ def left(before: Snapshot, after: Snapshot, mark: str = "") -> list[Trace]:
     return [trace for trace in new if trace.always or mark in trace.bears]
 
 
-def settle(before: Snapshot, mark: str = "", seconds: float = 10) -> list[Trace]:
-    """What is left once the kernel has finished dying processes and their namespaces, or time is up."""
+def settle(before: Snapshot, mark: str = "", seconds: float = 10, kinds: Sequence[str] = ()) -> list[Trace]:
+    """What is left (of these kinds) when the kernel is done with dying processes, or the time is over."""
     deadline = time.monotonic() + seconds
     while True:
-        found = left(before, take(), mark)
+        found = [trace for trace in left(before, take(), mark) if not kinds or trace.kind in kinds]
         if not found or time.monotonic() > deadline:
             return found
         time.sleep(0.1)

@@ -128,6 +128,7 @@ class Residue(unittest.TestCase):
         with tempfile.TemporaryDirectory(prefix=self.mark, dir="/tmp") as folder:
             found = residue.settle(self.before, self.mark, 0)
             self.assertEqual(residue.describe(found), f"file {folder}")
+            self.assertEqual(residue.settle(self.before, self.mark, 0, ["process", "mount"]), [])
 
 
 if __name__ == "__main__":

@@ -7,7 +7,6 @@ their NODES agree. One without NODES starts what it needs itself, and runs when 
 
 import dataclasses
 import importlib.util
-import os
 import re
 import signal
 import time
@@ -19,7 +18,7 @@ from typing import Any
 from support.shell import Failure, SetupError
 
 from testbench import collect, residue, stacks
-from testbench.scenario_bench import Bench, Progress, on
+from testbench.scenario_bench import Bench, Progress, new_mark, on
 
 E2E = Path(__file__).resolve().parent.parent
 SCENARIOS = E2E / "scenarios"
@@ -64,14 +63,14 @@ class Interrupted(BaseException):
 
 
 def find(paths: list[Path], only: tuple[str, ...] = ()) -> list[Scenario]:
-    """The scenarios of the files (of e2e/scenarios where none are given), in order of their names."""
-    files = paths or sorted(SCENARIOS.glob("*.py"))
-    found = [load(path) for path in files]
-    unknown = sorted(set(only) - {scenario.name for scenario in found})
-    if unknown:
-        names = ", ".join(scenario.name for scenario in found) or "none"
-        raise SetupError(f"no scenario {', '.join(unknown)}; there are: {names}")
-    return [scenario for scenario in found if not only or scenario.name in only]
+    """The scenarios of files and folders, in order; with `only`, those whose name has one of its texts."""
+    files = [file for path in paths for file in (sorted(path.glob("*.py")) if path.is_dir() else [path])]
+    found = [load(file) for file in files]
+    for text in only:
+        if not any(text in scenario.name for scenario in found):
+            names = ", ".join(scenario.name for scenario in found) or "none"
+            raise SetupError(f"no scenario has {text!r} in its name; there are: {names}")
+    return [scenario for scenario in found if not only or any(text in scenario.name for text in only)]
 
 
 def load(path: Path) -> Scenario:
@@ -158,8 +157,7 @@ class Session:
                     self._stop(cluster, nodes)
 
     def start_cluster(self, nodes: dict[str, str]) -> Any:
-        name = f"e2e-{os.getpid()}-{len(self._marks)}"
-        self._marks.append(name)
+        name = new_mark(self._marks)
         cluster = self._options.make_cluster(name, nodes)
         cluster.start()
         return cluster

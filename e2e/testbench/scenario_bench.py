@@ -89,6 +89,12 @@ class Bench:
         return problems
 
 
+def new_mark(marks: list[str]) -> str:
+    """The name of one more cluster, noted among `marks`: everything of a cluster bears its name."""
+    marks.append(f"e2e-{os.getpid()}-{len(marks)}")
+    return marks[-1]
+
+
 _current: list[Bench] = []
 
 

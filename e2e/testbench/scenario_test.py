@@ -86,9 +86,16 @@ class ScenarioFiles(unittest.TestCase):
             with self.subTest(text), self.assertRaisesRegex(SetupError, words):
                 scenario.load(self.write("x.py", text))
 
+    def test_names_are_chosen_by_a_part_of_them(self) -> None:
+        for name in ("pod_one", "pod_two", "node"):
+            self.simple(name, {})
+        chosen = [found.name for found in scenario.find([self.folder], ("pod", "two"))]
+        self.assertEqual(chosen, ["pod-one", "pod-two"])
+        self.assertEqual(len(scenario.find([self.folder])), 3)
+
     def test_an_unknown_name_lists_those_that_there_are(self) -> None:
         paths = [self.simple("b", {}), self.simple("a", {})]
-        with self.assertRaisesRegex(SetupError, "no scenario c; there are: b, a"):
+        with self.assertRaisesRegex(SetupError, "no scenario has 'c' in its name; there are: b, a"):
             scenario.find(paths, ("c",))
 
     def test_scenarios_share_a_cluster_where_their_nodes_agree(self) -> None:

@@ -13,21 +13,26 @@ import shlex
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 from support.shell import Failure
 
 from testbench import residue, verbs_manifests
-from testbench.scenario_bench import Unexpected, current, step, where
+from testbench.scenario_bench import Unexpected, current, new_mark, step, where
 from testbench.verbs_manifests import Manifest, claim, pod
+from testbench.verbs_observe import (
+    Observation, allocatable, boot_id, capacity, field, label, labels, node_ready, phase, published,
+)
 
 __all__ = [
-    "Seen", "allocatable", "apply", "attempt_in", "boot_id", "capacity", "claim", "cluster_of", "cut_network", "delete",
-    "exec_in", "expect", "expect_match", "expect_no_residue", "field", "kill", "label", "logs", "measure",
-    "node_ready", "on_node", "open_in", "partition", "phase", "pod", "reboot", "restart", "restore_network",
-    "serve", "start", "stop", "wait_for", "withdraw",
+    "Seen", "allocatable", "apply", "attempt_in", "boot_id", "capacity", "claim", "cluster_of", "cut_network",
+    "delete", "e2e", "exec_in", "expect", "expect_match", "expect_no_residue", "field", "kill", "label", "labels",
+    "logs", "measure", "node_ready", "on_node", "open_in", "partition", "phase", "pod", "published", "reboot",
+    "restart", "restore_network", "serve", "start", "start_harness", "stop", "wait_for", "withdraw",
 ]
 
+E2E = Path(__file__).resolve().parent.parent / "e2e"
 WAIT_SECONDS = 90
 POLL_SECONDS = 0.25
 EXEC_SECONDS = 60
@@ -49,15 +54,6 @@ class Seen(str):
         seen = super().__new__(cls, text)
         seen.words = words
         return seen
-
-
-@dataclasses.dataclass(frozen=True)
-class Observation:
-    """Something that can be looked at again and again; `explain` says more when it stays wrong."""
-
-    words: str
-    look: Callable[[], str]
-    explain: Callable[[], str] = lambda: ""
 
 
 # ---- objects ----
@@ -93,80 +89,6 @@ def error_of(done: subprocess.CompletedProcess) -> str:
 
 # ---- looking ----
 
-CORE = "/api/v1"
-COLLECTIONS = {
-    "pod": f"{CORE}/namespaces/default/pods",
-    "node": f"{CORE}/nodes",
-    "resourceclaim": "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims",
-}
-
-
-def field(kind: str, name: str, *keys: str, words: str = "") -> Observation:
-    """One field of an object: field("pod", "a", "status", "podIP"); in a list of conditions a key is the
-    type of one of them. What is not there is an empty text."""
-    place = f"{COLLECTIONS[kind]}/{name}"
-    return Observation(
-        words or f"{'.'.join(keys)} of {kind} {name}", lambda: look_up(place, keys),
-        lambda: events_of(name),
-    )
-
-
-def look_up(place: str, keys: tuple[str, ...]) -> str:
-    """Asks the API itself: a kubectl for every look would keep the machine busy."""
-    try:
-        status, body = current().cluster.control_plane.api.get(place)
-    except OSError as error:
-        return f"the API server does not answer: {error}"
-    value = json.loads(body)
-    if status != 200:
-        return f"HTTP {status}: {value.get('message', body)}"
-    for key in keys:
-        if isinstance(value, list):
-            value = {item.get("type"): item for item in value}
-        value = (value or {}).get(key)
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def phase(name: str) -> Observation:
-    """Pending, Running, Succeeded or Failed."""
-    return field("pod", name, "status", "phase", words=f"phase of pod {name}")
-
-
-def allocatable(resource: str, on: str) -> Observation:
-    words = f"allocatable {resource} of node {on}"
-    return field("node", on, "status", "allocatable", resource, words=words)
-
-
-def capacity(resource: str, on: str) -> Observation:
-    return field("node", on, "status", "capacity", resource, words=f"capacity {resource} of node {on}")
-
-
-def node_ready(node: str) -> Observation:
-    """True, False, or Unknown when nothing was heard of the node for some time."""
-    keys = ("status", "conditions", "Ready", "status")
-    return field("node", node, *keys, words=f"readiness of node {node}")
-
-
-def label(key: str, on: str) -> Observation:
-    return field("node", on, "metadata", "labels", key, words=f"label {key} of node {on}")
-
-
-def boot_id(node: str) -> Observation:
-    return field("node", node, "status", "nodeInfo", "bootID", words=f"boot id of node {node}")
-
-
-def events_of(name: str) -> str:
-    """What Kubernetes said last about an object, which mostly is why it is not as wanted."""
-    path = f"{CORE}/events?fieldSelector=involvedObject.name={name}"
-    try:
-        _, body = current().cluster.control_plane.api.get(path)
-    except OSError:
-        return ""
-    events = [f"{event['reason']}: {event['message']}" for event in json.loads(body).get("items", [])]
-    return "last events: " + " | ".join(events[-4:]) if events else "no events"
-
 
 def wait_for(what: Observation, wanted: Any, within: float = WAIT_SECONDS) -> None:
     """Looks until the wanted value is seen; `wanted` may be a function that says yes or no."""
@@ -177,7 +99,7 @@ def wait_for(what: Observation, wanted: Any, within: float = WAIT_SECONDS) -> No
             seen = what.look()
             if wanted(seen) if callable(wanted) else seen == str(wanted):
                 return
-            if time.monotonic() > deadline:
+            if seen in what.final or time.monotonic() > deadline:
                 more = what.explain()
                 raise Unexpected(
                     f"{what.words}: {told(wanted)} within {within:g} s",
@@ -384,14 +306,56 @@ def cluster_of(nodes: dict[str, str]) -> Iterator[Any]:
             own.stop()
 
 
-def expect_no_residue() -> None:
-    """Nothing of the clusters that this run has started is left on the machine."""
+def expect_no_residue(*kinds: str) -> None:
+    """Nothing (of these kinds) is left on the machine of the clusters that this run has started."""
     bench = current()
-    with step("expect no residue: processes, mounts, namespaces, cgroups, devices, files"):
+    with step(f"expect no residue: {', '.join(kinds) or 'of any kind'}"):
         for mark in bench.marks:
-            found = residue.settle(bench.before, mark)
+            found = residue.settle(bench.before, mark, kinds=kinds)
             if found:
                 raise Unexpected(f"nothing left of cluster {mark}", residue.describe(found), where())
+
+
+@dataclasses.dataclass
+class Harness:
+    """An `e2e up` in a process of its own, with a cluster that is ready."""
+
+    cluster: str
+    process: subprocess.Popen[str]
+
+    def kill(self) -> None:
+        with step(f"kill -9 the harness of cluster {self.cluster}"):
+            self.process.kill()
+            self.process.wait()
+
+
+def start_harness(nodes: dict[str, str]) -> Harness:
+    """Starts a cluster as a user does, in another process, and returns when it is ready."""
+    bench = current()
+    name = new_mark(bench.marks)
+    wanted = [word for node, profile in nodes.items() for word in ("--node", f"{node}={profile}")]
+    with step(f"`e2e up --name {name} {' '.join(wanted)}` in another process"):
+        process = subprocess.Popen(
+            [str(E2E), "up", "--name", name, *wanted], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True,
+        )
+        bench.undo_at_end(f"harness {name}", process.kill)
+        said = []
+        for line in process.stdout:
+            said.append(line)
+            if line.strip() == f"cluster {name} is ready":
+                return Harness(name, process)
+        raise Unexpected(f"cluster {name} is ready", "".join(said[-20:]), where())
+
+
+def e2e(*arguments: str) -> Seen:
+    """What the bench's own command writes; it must end with 0."""
+    words = f"`e2e {shlex.join(arguments)}`"
+    with step(words):
+        done = subprocess.run([str(E2E), *arguments], capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode != 0:
+            raise Unexpected(f"{words} succeeds", error_of(done), where())
+        return Seen(done.stdout.strip(), words)
 
 
 @contextlib.contextmanager

@@ -22,7 +22,7 @@ def pod(
     }
     spec: Manifest = {
         "containers": [container], "restartPolicy": restart, "automountServiceAccountToken": False,
-        "terminationGracePeriodSeconds": GRACE_SECONDS,
+        "terminationGracePeriodSeconds": GRACE_SECONDS, "dnsPolicy": "Default",
     }
     if on:
         spec["nodeSelector"] = {"kubernetes.io/hostname": on}

@@ -129,6 +129,11 @@ class Verbs(unittest.TestCase):
         self.assertEqual(failure.expected, "phase of pod a: Running within 0 s")
         self.assertEqual(failure.seen, "Pending; last events: FailedScheduling: no node fits")
 
+    def test_wait_for_ends_at_once_when_nothing_can_change_any_more(self) -> None:
+        self.api.answers[POD] = [{"status": {"phase": "Failed"}}]
+        failure = self.failure(verbs.wait_for, verbs.phase("a"), "Running", within=3600)
+        self.assertEqual(failure.seen, "Failed; no events")
+
     def test_wait_for_says_that_an_object_is_missing(self) -> None:
         self.api.answers[POD] = [(404, '{"message": "pods \\"a\\" not found"}')]
         failure = self.failure(verbs.wait_for, verbs.phase("a"), "Running", within=0)
