@@ -30,11 +30,21 @@ void Require(const base::Result<void>& result) {
   Require(result.ok(), result.ok() ? "" : result.error().ToString());
 }
 
+sim::tool::DataFile FindFile(const sim::tool::Catalog& catalog, const std::string& node) {
+  if (node.find('/') == std::string::npos) {
+    const sim::tool::DataFile* file = catalog.FindNode(node);
+    Require(file != nullptr, "no such profile");
+    return *file;
+  }
+  const base::Result<std::string> text = base::ReadFile(node);
+  Require(text.ok(), text.ok() ? "" : text.error().ToString());
+  return {std::filesystem::path(node).stem(), node, *text};
+}
+
 sim::tool::LoadedNode Load(std::string_view profile) {
   const sim::tool::Catalog catalog = sim::tool::Catalog::BuiltIn();
-  const sim::tool::DataFile* file = catalog.FindNode(profile);
-  Require(file != nullptr, "no such profile");
-  base::Result<sim::tool::LoadedNode> node = sim::tool::LoadNode(*file, catalog, "");
+  const sim::tool::DataFile file = FindFile(catalog, std::string(profile));
+  base::Result<sim::tool::LoadedNode> node = sim::tool::LoadNode(file, catalog, "");
   Require(node.ok(), node.ok() ? "" : node.error().ToString());
   return *std::move(node);
 }

@@ -17,7 +17,8 @@ namespace partita::integration {
 // Points this process's environment at the node: one at a time.
 class SimulatedMachine {
  public:
-  // A profile of data/nodes, just booted. Ends the test program when it cannot be made.
+  // A profile of data/nodes, or the path of a node file, just booted. Ends the test program when it
+  // cannot be made.
   explicit SimulatedMachine(std::string_view profile);
   SimulatedMachine(const SimulatedMachine&) = delete;
   SimulatedMachine& operator=(const SimulatedMachine&) = delete;
