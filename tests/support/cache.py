@@ -24,7 +24,11 @@ def folder_with(target, names, fill, waiting=None):
             unfinished = target + ".unfinished"
             shutil.rmtree(unfinished, ignore_errors=True)
             os.makedirs(unfinished)
-            fill(unfinished)
+            try:
+                fill(unfinished)
+            except BaseException:
+                shutil.rmtree(unfinished, ignore_errors=True)
+                raise
             shutil.rmtree(target, ignore_errors=True)
             os.rename(unfinished, target)
     return target
