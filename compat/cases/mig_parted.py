@@ -1,8 +1,10 @@
-"""nvidia-mig-parted judges the MIG model: NVIDIA's own default configurations, and bad ones."""
+"""nvidia-mig-parted judges the MIG model: NVIDIA's own default configurations, and bad ones. Then ours, under
+its name, is asked the same questions."""
 
 import json
 import re
 
+from cases import mig_parted_drop_in
 from harness import facts
 from harness.node import build_config, spec
 from support.shell import Failure, last_words
@@ -17,6 +19,7 @@ def judge(context, session, node):
     must_fail(node, session, context)
     several_layouts(node, session, context)
     checkpoints(node, session, context)
+    mig_parted_drop_in.judge(context, session, node)
 
 
 # ---- the default file ----

@@ -6,11 +6,13 @@
 #include <cstdio>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "cli/exit_status.h"
 #include "cli/mig_commands.h"
 #include "cli/mig_node.h"
@@ -220,6 +222,57 @@ base::Result<Value> GenerateConfig(const model::Inventory& node) {
   if (!balanced.empty()) configs.Set("all-balanced", balanced.Build(with_filters));
   for (const auto& [label, builder] : by_profile) configs.Set(label, builder.Build(with_filters));
   return ConfigFile(std::move(configs));
+}
+
+namespace {
+
+// A text as YAML writes it, in quotes where it must be.
+std::string Scalar(const Value& value) {
+  std::string text = base::ToYaml(value);
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+std::string Flow(const Value& list) {
+  std::vector<std::string> items;
+  for (const Value& item : list.items()) items.push_back(Scalar(item));
+  return fmt::format("[{}]", base::Join(items, ", "));
+}
+
+void AppendSpec(const Value& spec, std::string& text) {
+  std::string_view lead = "  - ";
+  for (const auto& [key, value] : spec.members()) {
+    text += fmt::format("{}{}:", lead, key);
+    lead = "    ";
+    if (value.kind() == Value::Kind::kList) {
+      text += fmt::format(" {}\n", Flow(value));
+    } else if (value.kind() != Value::Kind::kMap || value.members().empty()) {
+      text += fmt::format(" {}\n", Scalar(value));
+    } else {
+      text += '\n';
+      for (const auto& [name, count] : value.members()) {
+        text += fmt::format("      {}: {}\n", Scalar(name), Scalar(count));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+std::string ConfigYaml(const Value& config) {
+  std::string text;
+  for (const auto& [key, value] : config.members()) {
+    if (value.kind() != Value::Kind::kMap) {
+      text += fmt::format("{}: {}\n", key, Scalar(value));
+      continue;
+    }
+    text += fmt::format("{}:\n", key);
+    for (const auto& [label, specs] : value.members()) {
+      text += fmt::format("  {}:\n", Scalar(label));
+      for (const Value& spec : specs.items()) AppendSpec(spec, text);
+    }
+  }
+  return text;
 }
 
 namespace {

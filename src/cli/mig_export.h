@@ -17,4 +17,8 @@ namespace partita::cli {
 // as often as it fits. kUnsupported when no GPU can do MIG or none lists profiles.
 [[nodiscard]] base::Result<base::Value> GenerateConfig(const model::Inventory& node);
 
+// A configuration as nvidia-mig-parted writes it, byte for byte: lists of GPUs and boards in one
+// line, entries not indented below their name.
+[[nodiscard]] std::string ConfigYaml(const base::Value& config);
+
 }  // namespace partita::cli

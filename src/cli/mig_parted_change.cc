@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/text.h"
 #include "cli/mig_change.h"
 #include "cli/mig_compare.h"
@@ -70,7 +72,10 @@ class Change {
     if (unread) return unread;
     const Result<service::mig::NodeGoal> goal = goal_(node);
     if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
-    if (Differences(node, *goal, modes).empty() && (modes || AtTheirPlaces(node, *goal))) {
+    const std::vector<GpuDifference> differences = Differences(node, *goal, modes);
+    Debug("{} of {} GPUs have other {}", differences.size(), goal->size(),
+          modes ? "modes" : "devices");
+    if (differences.empty() && (modes || AtTheirPlaces(node, *goal))) {
       return std::nullopt;
     }
     Release();  // programs that hooks stop or start may need the GPUs for themselves
@@ -132,6 +137,12 @@ class Change {
   [[nodiscard]] service::mig::Progress DebugProgress() const {
     if (!invocation_.Has("debug")) return {[](const auto&, const auto&, bool) {}};
     return ShowSteps();
+  }
+
+  template <typename... Args>
+  void Debug(fmt::format_string<Args...> text, Args&&... args) const {
+    if (!invocation_.Has("debug")) return;
+    PrintLog(Level::kDebug, fmt::format(text, std::forward<Args>(args)...));
   }
 
   void Release() {

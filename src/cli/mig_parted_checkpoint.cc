@@ -21,7 +21,7 @@ using base::Result;
 
 Outcome Checkpointed(const Invocation& invocation) {
   const std::optional<std::string> path = invocation.Get("checkpoint-file");
-  if (!path) return MissingFlag("checkpoint-file");
+  if (!path || path->empty()) return MissingFlag("checkpoint-file");
   hw::InventoryReader reader(Reading());
   model::Inventory node;
   if (Outcome failure = ReadNode(reader, node)) return failure;
@@ -39,13 +39,19 @@ std::vector<Option> RestoreFlags() {
   return {CheckpointFileFlag(), HooksFileFlag(), ModeOnlyFlag()};
 }
 
+Failure Unreadable(const base::Error& error) {
+  Failure failure = Fail(error, kExitInvalidInput);
+  failure.message = "error parsing checkpoint file: " + failure.message;
+  return failure;
+}
+
 Outcome Restored(const Invocation& invocation) {
   const std::optional<std::string> path = invocation.Get("checkpoint-file");
-  if (!path) return MissingFlag("checkpoint-file");
+  if (!path || path->empty()) return MissingFlag("checkpoint-file");
   Result<std::string> text = base::ReadFile(*path);
-  if (!text.ok()) return Fail(text.error());
+  if (!text.ok()) return Unreadable(text.error());
   const Result<Checkpoint> checkpoint = Checkpoint::Parse(*std::move(text), *path);
-  if (!checkpoint.ok()) return Fail(checkpoint.error(), kExitInvalidInput);
+  if (!checkpoint.ok()) return Unreadable(checkpoint.error());
   return Changed(invocation, RestoreFlags(),
                  [&](const model::Inventory& node) { return checkpoint->Resolve(node); });
 }

@@ -2,6 +2,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,14 @@ using base::Invocation;
 using base::Option;
 using base::Result;
 
+// To the byte as the reference writes it, since its output is compared and kept in files.
+std::string TextOf(const base::Value& config, std::string_view format) {
+  if (format == "yaml") return ConfigYaml(config);
+  std::string json = base::ToJson(config);
+  if (json.ends_with('\n')) json.pop_back();
+  return json;
+}
+
 // Prints a configuration, or writes it where --output-file says.
 Outcome Emit(const Invocation& invocation,
              const std::function<Result<base::Value>(const model::Inventory&)>& make) {
@@ -33,7 +42,7 @@ Outcome Emit(const Invocation& invocation,
   if (Outcome failure = ReadNode(reader, node)) return failure;
   const Result<base::Value> config = make(node);
   if (!config.ok()) return Fail(config.error());
-  const std::string text = format == "json" ? base::ToJson(*config) : base::ToYaml(*config);
+  const std::string text = TextOf(*config, format);
   const std::optional<std::string> path = invocation.Get("output-file");
   if (!path || path->empty() || *path == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);

@@ -6,6 +6,7 @@
 
 #include "base/subprocess.h"
 #include "cli/mig_parted.h"
+#include "cli/mig_parted_outcome.h"
 
 namespace partita::cli {
 
@@ -34,6 +35,9 @@ base::Result<void> RunHook(const config::HookCommand& hook,
 
 base::Result<void> HookRunner::Run(std::string_view point) const {
   for (const config::HookCommand& hook : hooks_.At(point)) {
+    if (debug_) {
+      parted::PrintLog(parted::Level::kDebug, fmt::format("{}: {}", point, hook.command));
+    }
     TRY_VOID(RunHook(hook, flags_, debug_), "error running {} hooks", point);
   }
   return {};

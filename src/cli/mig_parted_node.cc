@@ -29,7 +29,7 @@ Outcome ReadNode(hw::InventoryReader& reader, model::Inventory& node) {
 
 Outcome LoadSelected(const base::Invocation& invocation, std::optional<Selected>& selected) {
   const std::optional<std::string> path = invocation.Get("config-file");
-  if (!path) return MissingFlag("config-file");
+  if (!path || path->empty()) return MissingFlag("config-file");
   Result<config::MigConfigFile> file = LoadMigConfig(*path);
   if (!file.ok()) {
     Failure failure = Fail(file.error(), kExitInvalidInput);
@@ -39,7 +39,7 @@ Outcome LoadSelected(const base::Invocation& invocation, std::optional<Selected>
   selected.emplace(Selected{*std::move(file)});
   const std::string name = invocation.Get("selected-config").value_or("");
   const std::vector<config::MigConfig>& configs = selected->file.configs();
-  if (name.empty() && configs.size() != 1) {
+  if (name.empty() && configs.size() > 1) {
     return Failure{
         "error selecting MIG config: missing required flag 'selected-config' when more "
         "than one config available",

@@ -17,11 +17,24 @@ namespace partita::cli::parted {
 
 namespace {
 
-bool Extended(const base::Invocation& invocation) {
-  return invocation.Get("exit-codes").value_or("") == "extended";
+struct LevelName {
+  std::string_view terminal, file;
+};
+
+LevelName NameOf(Level level) {
+  switch (level) {
+    case Level::kDebug: return {"DEBU", "debug"};
+    case Level::kWarning: return {"WARN", "warning"};
+    case Level::kFatal: return {"FATA", "fatal"};
+  }
+  return {};
 }
 
 }  // namespace
+
+bool Extended(const base::Invocation& invocation) {
+  return invocation.Get("exit-codes").value_or("") == "extended";
+}
 
 Failure Fail(const base::Error& error, int status) {
   std::string text = error.ToString();
@@ -33,12 +46,13 @@ Failure MissingFlag(std::string_view flag) {
   return {fmt::format("missing required flags '{}'", flag), kExitInvalidInput, true};
 }
 
-void PrintFatal(std::string message) {
+void PrintLog(Level level, std::string message) {
   if (!message.empty()) {
     message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(message[0])));
   }
+  const LevelName name = NameOf(level);
   if (isatty(STDERR_FILENO) != 0) {
-    std::fprintf(stderr, "FATA[0000] %s\n", message.c_str());
+    fmt::print(stderr, "{}[0000] {}\n", name.terminal, message);
     return;
   }
   const std::time_t now = std::time(nullptr);
@@ -46,8 +60,8 @@ void PrintFatal(std::string message) {
   gmtime_r(&now, &utc);
   std::array<char, 32> when{};
   std::strftime(when.data(), when.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
-  std::fprintf(stderr, "time=\"%s\" level=fatal msg=%s\n", when.data(),
-               base::JsonString(message).c_str());
+  fmt::print(stderr, "time=\"{}\" level={} msg={}\n", when.data(), name.file,
+             base::JsonString(message));
 }
 
 int Finish(const base::Invocation& invocation, const Outcome& failure, std::string_view done) {
@@ -58,7 +72,7 @@ int Finish(const base::Invocation& invocation, const Outcome& failure, std::stri
   if (failure->usage) {
     std::fputs(base::HelpText(MakeMigPartedProgram(), invocation.path()).c_str(), stdout);
   }
-  PrintFatal(failure->message);
+  PrintLog(Level::kFatal, failure->message);
   return Extended(invocation) ? failure->status : kExitError;
 }
 

@@ -24,8 +24,13 @@ using Outcome = std::optional<Failure>;
 [[nodiscard]] Failure Fail(const base::Error& error, int status = kExitError);
 [[nodiscard]] Failure MissingFlag(std::string_view flag);
 
-// As the reference's logger writes it: short for a person, fields for a file.
-void PrintFatal(std::string message);
+// A line on standard error as the reference's logger writes it: short for a person, fields for a
+// file.
+enum class Level { kDebug, kWarning, kFatal };
+void PrintLog(Level level, std::string message);
+
+// Whether --exit-codes asks for partita's own statuses.
+[[nodiscard]] bool Extended(const base::Invocation& invocation);
 
 // Ends a command: the result line on standard output, or the reason on standard error.
 int Finish(const base::Invocation& invocation, const Outcome& failure, std::string_view done);

@@ -329,6 +329,9 @@ base::Result<Document> Document::Parse(std::string text, std::string file_name) 
                            "{}: {} bytes are too many: the limit is {} MiB", file_name, text.size(),
                            kMaxBytes / 1024 / 1024);
   }
+  // Some editors mark UTF-8 so; libyaml takes the mark for a word once it is told the encoding.
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   Node root;
   if (std::optional<Fault> fault = TreeBuilder(text).Build(root)) {
     Problems problems(text, file_name);

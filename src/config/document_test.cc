@@ -66,6 +66,14 @@ TEST(Document, OfNothingIsNull) {
   }
 }
 
+TEST(Document, MayBeginWithAByteOrderMark) {
+  const Document document = Good(
+      "\xEF\xBB\xBF"
+      "a: 1\nb: 2\n");
+  ASSERT_NE(document.root().Find("a"), nullptr);
+  EXPECT_EQ(document.root().Find("b")->text, "2");
+}
+
 TEST(Document, ExpandsAliasesAndKeepsTheirPositions) {
   const Document document = Good("base: &b {memory: 40}\nother: *b\n");
   const Node& memory = *document.root().Find("other")->Find("memory");

@@ -19,6 +19,32 @@ mig-configs:
       mig-enabled: true
       mig-devices: {3g.71gb: 2, 1g.18gb: 1}
 YAML
+# What scripts probe with: no command is help, an unknown one has its own status.
+run 0 parted
+shows "Usage: nvidia-mig-parted"
+run 3 parted bogus
+silent out
+complains "No help topic for 'bogus'"
+run 0 parted -v
+shows "nvidia-mig-parted version "
+run 1 parted apply --bogus
+complains "Unknown flag --bogus"
+shows "Usage: nvidia-mig-parted apply"
+run 0 parted export stray
+complains 'Ignored: \"stray\"'
+run 0 parted assert -valid-config -f "$work/mig.yaml" -c two
+complains "level=warning" "take 9 memory slices"
+run 2 parted --exit-codes=extended assert -a -f "$work/mig.yaml" -c two
+cat >"$work/far.yaml" <<'YAML'
+version: v1
+mig-configs: {far: [{devices: [99], mig-enabled: false}]}
+YAML
+run 1 parted assert -f "$work/far.yaml"
+complains "it names no GPU of this machine"
+run 0 parted export
+printf '%s\n' 'version: v1' 'mig-configs:' '  current:' '  - devices: all' '    mig-enabled: false' \
+  '    mig-devices: {}' | cmp - "$work/out" || fail "other bytes than the reference's"
+
 run 1 parted apply
 complains "Missing required flags 'config-file'"
 shows "Usage: nvidia-mig-parted apply"
