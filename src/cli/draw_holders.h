@@ -5,7 +5,8 @@
 
 namespace partita::cli {
 
-// Who uses the GPU: pid, name, memory and the slice, as many side by side as fit.
+// Who uses the GPU: pid, name, memory, slice and pod, as many side by side as fit; a pod that does
+// not fit beside its process is below it.
 [[nodiscard]] Lines DrawHolders(const model::Gpu& gpu, int indent, const Look& look);
 
 }  // namespace partita::cli

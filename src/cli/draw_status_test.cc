@@ -48,6 +48,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Picture{"faulty-80-colour", FaultyNode, 80, true},
                     Picture{"vfio-80", VfioNode},
                     Picture{"no-driver-80", NoDriver},
+                    Picture{"kubernetes-60", KubernetesNode, 60},
+                    Picture{"kubernetes-80", KubernetesNode},
+                    Picture{"kubernetes-120", KubernetesNode, 120},
                     Picture{"hostile-names-80", HostileNames},
                     Picture{"hostile-names-80-ascii", HostileNames, 80, false, false}),
     [](const testing::TestParamInfo<Picture>& picture) {
@@ -60,8 +63,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Whatever the node and the width, nothing sticks out: wrapped lines would tear the boxes.
 TEST(DrawStatus, NeverExceedsTheWidth) {
-  NodeReport (*const nodes[])() = {H200Idle,   DgxA100Mixed, DgxA100Full, MixedProducts,
-                                   FaultyNode, VfioNode,     NoDriver,    HostileNames};
+  NodeReport (*const nodes[])() = {H200Idle, DgxA100Mixed, DgxA100Full,  MixedProducts, FaultyNode,
+                                   VfioNode, NoDriver,     HostileNames, KubernetesNode};
   for (NodeReport (*node)() : nodes) {
     for (const bool utf8 : {true, false}) {
       for (int width = 60; width <= 200; ++width) {

@@ -13,6 +13,7 @@
 #include "cli/mig_commands.h"
 #include "cli/mig_node.h"
 #include "cli/quantity.h"
+#include "cli/status_document.h"
 #include "cli/words.h"
 #include "model/mig_plan.h"
 
@@ -112,6 +113,7 @@ Value HolderValue(const model::Process& process) {
   if (!process.name.empty()) map.Set("command", process.name);
   if (process.gpu_instance) map.Set("gpuInstance", process.gpu_instance->value());
   if (process.compute_instance) map.Set("computeInstance", process.compute_instance->value());
+  if (process.container) SetContainer(map, *process.container);
   return map;
 }
 

@@ -247,6 +247,29 @@ NodeReport NoDriver() {
   return Report("laptop", std::move(inventory));
 }
 
+NodeReport KubernetesNode() {
+  const std::string id = "3f2a1b4c5d6e7f8091a2b3c4d5e6f708192a3b4c5d6e7f8091a2b3c4d5e6f708";
+  const std::string uid = "6f0cd0a4-90a1-4f3c-8f4f-2b1a6c7d8e9f";
+  model::Inventory inventory;
+  inventory.driver = Driver580();
+  inventory.gpus = {A100(0), A100(1)};
+  std::vector<Gpu>& gpus = inventory.gpus;
+  Busy(gpus[0], 38 * kGibi, 97, 389);
+  gpus[0].processes = {Holder(48211, "/usr/bin/python3 train.py --config big.yaml", 38 * kGibi)};
+  gpus[0].processes[0].container = model::Container{id, "main", uid, "default", "train-0"};
+  Slice(gpus[1],
+        MigBuilder(A100Profiles(), 1).Add("3g.20gb", 0, 2, {3}).Add("2g.10gb", 4, 5, {2}).Build());
+  Hold(gpus[1], {In(Holder(50101, "tritonserver", 3 * kGibi), 2, 0),
+                 In(Holder(50102, "python3", 3 * kGibi), 2, 0),
+                 In(Holder(50344, "a.out", kGibi), 5, 0), In(Holder(50345, "nvtop", kGibi), 5, 0)});
+  std::vector<model::Process>& processes = gpus[1].processes;
+  processes[0].container =
+      model::Container{id, "triton", uid, "machine-learning", "inference-server-7d4b9c6f58-x2x7q"};
+  processes[1].container = model::Container{id, "", uid, "", ""};
+  processes[2].container = model::Container{id, "", "", "", ""};
+  return Report("kube-node-1", std::move(inventory));
+}
+
 NodeReport HostileNames() {
   NodeReport report = H200Idle();
   report.host = "h\x1b[2Jost";

@@ -130,6 +130,7 @@ Value ProcessValue(const model::Process& process) {
   SetIf(map, "memoryBytes", process.memory);
   SetIf(map, "gpuInstanceId", process.gpu_instance);
   SetIf(map, "computeInstanceId", process.compute_instance);
+  if (process.container) SetContainer(map, *process.container);
   return map;
 }
 
@@ -248,6 +249,18 @@ Value ProblemValue(const model::Problem& problem) {
 }
 
 }  // namespace
+
+void SetContainer(Value& process, const model::Container& container) {
+  Value pod = Value::Map();
+  SetIf(pod, "namespace", container.pod_namespace);
+  SetIf(pod, "name", container.pod_name);
+  SetIf(pod, "uid", container.pod_uid);
+  if (!pod.members().empty()) process.Set("pod", std::move(pod));
+  Value runtime = Value::Map();
+  SetIf(runtime, "name", container.name);
+  SetIf(runtime, "id", container.id);
+  if (!runtime.members().empty()) process.Set("container", std::move(runtime));
+}
 
 Value ProfileDocument(const model::GpuInstanceProfile& profile) {
   Value map = Value::Map();

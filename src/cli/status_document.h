@@ -12,4 +12,7 @@ namespace partita::cli {
 // A MIG profile, as every document of ours shows it.
 [[nodiscard]] base::Value ProfileDocument(const model::GpuInstanceProfile& profile);
 
+// "pod" and "container" of a process, as every document of ours shows them.
+void SetContainer(base::Value& process, const model::Container& container);
+
 }  // namespace partita::cli

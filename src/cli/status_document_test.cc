@@ -17,6 +17,10 @@ TEST(StatusDocument, HoldsSlicesProcessesAndLinks) {
   golden::ExpectGolden("status/dgx-mixed.json", base::ToJson(StatusDocument(DgxA100Mixed())));
 }
 
+TEST(StatusDocument, NamesPodsAndContainers) {
+  golden::ExpectGolden("status/kubernetes.json", base::ToJson(StatusDocument(KubernetesNode())));
+}
+
 TEST(StatusDocument, LeavesOutWhatAFaultyGpuDoesNotSay) {
   golden::ExpectGolden("status/faulty.json", base::ToJson(StatusDocument(FaultyNode())));
 }

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/holder.h"
 #include "service/mig/carry_out.h"
 #include "service/mig/node_plan.h"
 
@@ -172,7 +173,7 @@ class Application {
     std::vector<std::string> holders;
     if (gpu && busy) {
       for (const model::Process& process : look_.gpus[*gpu].processes)
-        holders.push_back(fmt::format("pid {} ({})", process.pid.value(), process.name));
+        holders.push_back(model::HolderText(process));
     }
     if (!holders.empty())
       text += fmt::format("; it is used by {}", fmt::join(holders, ", "));

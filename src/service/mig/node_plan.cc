@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/holder.h"
 #include "service/mig/exact_plan.h"
 
 namespace partita::service::mig {
@@ -67,16 +68,11 @@ bool AnyPlan(const std::vector<GpuOutcome>& gpus, Test test) {
   });
 }
 
-std::string Who(const model::Process& process) {
-  return process.name.empty() ? fmt::format("pid {}", process.pid.value())
-                              : fmt::format("pid {} ({})", process.pid.value(), process.name);
-}
-
 std::vector<std::string> WhoUses(const model::Gpu& gpu, const model::Obstacle& obstacle) {
   std::vector<std::string> who;
   for (const model::Process& process : gpu.processes) {
     if (!process.gpu_instance || *process.gpu_instance == obstacle.instance)
-      who.push_back(Who(process));
+      who.push_back(model::HolderText(process));
   }
   return who;
 }
@@ -158,8 +154,8 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
   std::vector<std::string> lines;
   if (plan.mode != model::ModeChange::kNone) {
     for (const model::Process& process : plan.blockers)
-      lines.push_back(
-          fmt::format("{}: its MIG mode cannot change while {} uses it", name, Who(process)));
+      lines.push_back(fmt::format("{}: its MIG mode cannot change while {} uses it", name,
+                                  model::HolderText(process)));
     return lines;
   }
   for (const model::Obstacle& obstacle : plan.layout.obstacles) {

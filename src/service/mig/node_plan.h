@@ -40,7 +40,7 @@ struct NodePlan {
 [[nodiscard]] std::string NameOf(const model::Gpu& gpu);
 
 // Why a GPU is refused or blocked, a line each: "GPU 0: 1g.5gb at slice 6 is in use by pid 4711
-// (python3)". Empty when it is neither.
+// (python3) in pod default/train (main)". Empty when it is neither.
 [[nodiscard]] std::vector<std::string> Reasons(const model::Inventory& inventory,
                                                const GpuOutcome& outcome);
 
