@@ -33,6 +33,15 @@ release: setup-build build/release/build.ninja ## The binaries that are shipped 
 	@scripts/build build/release $(JOBS)
 	@scripts/check-release build/release/bin/partita
 
+PREFIX ?= /usr
+.PHONY: install
+install: release ## Install the release build below PREFIX (/usr), for packages below DESTDIR
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+
+.PHONY: uninstall
+uninstall: ## Remove what the last `make install` put below DESTDIR
+	@scripts/uninstall build/release "$(DESTDIR)"
+
 .PHONY: compat
 compat: build setup-compat ## NVIDIA's own programs judge the simulator and what partita did to it
 	@compat/run --build build/dev

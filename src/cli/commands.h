@@ -16,6 +16,8 @@ int RunSim(const base::Invocation& invocation);
 // Every command with its options, help and examples: parsing, --help, completion and the man page
 // all come from here.
 [[nodiscard]] base::Program MakeProgram();
+// The same for the name that the program is called by: nvidia-mig-parted, else partita.
+[[nodiscard]] base::Program ProgramNamed(std::string_view name);
 
 [[nodiscard]] std::string_view Version();
 

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "cli/commands.h"
 #include "cli/exit_status.h"
@@ -7,7 +8,9 @@
 namespace partita::cli {
 
 int RunCompletion(const base::Invocation& invocation) {
-  const std::string script = base::Completion(MakeProgram(), invocation.arguments().at(0));
+  const std::vector<std::string>& words = invocation.arguments();
+  const std::string script =
+      base::Completion(ProgramNamed(words.size() > 1 ? words[1] : ""), words.at(0));
   std::fwrite(script.data(), 1, script.size(), stdout);
   return kExitDone;
 }

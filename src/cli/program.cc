@@ -2,6 +2,7 @@
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/mig_commands.h"
+#include "cli/mig_parted.h"
 
 namespace partita::cli {
 
@@ -98,12 +99,21 @@ Command VersionCommand() {
           .run = RunVersion};
 }
 
+// This program has two names, each with commands of its own.
+base::Argument ProgramArgument() {
+  return {.name = "PROGRAM",
+          .help = "the name it is called by; partita when it is not given",
+          .required = false,
+          .choices = {"partita", std::string(kMigPartedName)}};
+}
+
 Command CompletionCommand() {
   return {.name = "completion",
           .summary = "Print a completion script for a shell",
           .arguments = {{.name = "SHELL",
                          .help = "the shell to complete in",
-                         .choices = {"bash", "zsh", "fish"}}},
+                         .choices = {"bash", "zsh", "fish"}},
+                        ProgramArgument()},
           .examples = {{"source <(partita completion bash)", "in this shell"},
                        {"partita completion zsh > ~/.zfunc/_partita",
                         "for zsh, with ~/.zfunc in fpath"},
@@ -126,6 +136,7 @@ Command SimCommand() {
 Command ManCommand() {
   return {.name = "man",
           .summary = "Print the manual page in roff",
+          .arguments = {ProgramArgument()},
           .examples = {{"partita man | man -l -", "read it"}},
           .run = RunMan};
 }
@@ -161,6 +172,10 @@ base::Program MakeProgram() {
       {"TERM", "when dumb or unset, no colour unless --color always"},
   };
   return program;
+}
+
+base::Program ProgramNamed(std::string_view name) {
+  return name == kMigPartedName ? MakeMigPartedProgram() : MakeProgram();
 }
 
 }  // namespace partita::cli

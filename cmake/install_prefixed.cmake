@@ -1,0 +1,23 @@
+# Part of the installation: files whose content depends on where the program goes.
+set(destination "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
+
+set(link ${CMAKE_INSTALL_PREFIX}/bin/nvidia-mig-parted)
+message(STATUS "Installing: $ENV{DESTDIR}${link}")
+file(CREATE_LINK partita $ENV{DESTDIR}${link} SYMBOLIC)
+list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${link})
+
+foreach(unit partita-mig.service nvidia-gpu-reset.target)
+  set(path lib/systemd/system/${unit})
+  message(STATUS "Installing: ${destination}/${path}")
+  file(READ ${PARTITA_SOURCE_DIR}/packaging/systemd/${unit} text)
+  string(REPLACE "ExecStart=/usr/bin/" "ExecStart=${CMAKE_INSTALL_PREFIX}/bin/" text "${text}")
+  file(WRITE ${destination}/${path} "${text}")
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${CMAKE_INSTALL_PREFIX}/${path})
+endforeach()
+
+# Where the boot unit looks for configurations and hooks, whatever the prefix; only of a system's own
+# installation, since nobody else may write there.
+if(CMAKE_INSTALL_PREFIX MATCHES "^/usr(/local)?$")
+  message(STATUS "Installing: $ENV{DESTDIR}/etc/nvidia-mig-manager")
+  file(MAKE_DIRECTORY $ENV{DESTDIR}/etc/nvidia-mig-manager)
+endif()

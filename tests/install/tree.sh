@@ -1,0 +1,82 @@
+#!/usr/bin/env bash
+# An installation has every file, its link acts as nvidia-mig-parted, the manual renders, completion
+# loads, units are right, and uninstall removes it all. Usage: tree.sh BUILD
+source "$(dirname "$0")/../cli/common.sh"
+build=$1
+root=$work/root
+run 0 env DESTDIR="$root" cmake --install "$build" --prefix /usr
+
+zsh=share/zsh/site-functions
+[ ! -e /etc/debian_version ] || zsh=share/zsh/vendor-completions
+cat >"$work/wanted" <<LIST
+/etc/nvidia-mig-manager
+/usr/bin/nvidia-mig-parted
+/usr/bin/partita
+/usr/lib/systemd/system/nvidia-gpu-reset.target
+/usr/lib/systemd/system/partita-mig.service
+/usr/share/bash-completion/completions/nvidia-mig-parted
+/usr/share/bash-completion/completions/partita
+/usr/share/fish/vendor_completions.d/nvidia-mig-parted.fish
+/usr/share/fish/vendor_completions.d/partita.fish
+/usr/share/man/man1/nvidia-mig-parted.1
+/usr/share/man/man1/partita.1
+$(cd "$source_root" && printf '/usr/share/partita/schemas/%s\n' $(cd apis && ls ./*.schema.json | sed 's|./||'))
+/usr/$zsh/_nvidia-mig-parted
+/usr/$zsh/_partita
+LIST
+(cd "$root" && find . \( -type f -o -type l -o -type d -empty \) -printf '/%P\n' | LC_ALL=C sort) >"$work/found"
+LC_ALL=C sort "$work/wanted" | diff - "$work/found" >"$work/out" || fail "other files than wanted"
+
+# Both names act, from there, on a machine without a GPU too.
+run 0 "$root/usr/bin/partita" version
+run 3 "$root/usr/bin/nvidia-mig-parted" bogus
+up h200-vm
+run 0 on_node "$root/usr/bin/nvidia-mig-parted" export
+shows "mig-enabled: false"
+
+for page in partita nvidia-mig-parted; do
+  run 0 groff -man -Tutf8 -ww "$root/usr/share/man/man1/$page.1"
+  silent err
+  shows "$page"
+done
+
+# offers NAME WORD…: what Tab offers in bash, with nothing loaded but the installed file.
+offers() {
+  run 0 bash --norc -c '
+    source "$1/usr/share/bash-completion/completions/$2"
+    COMP_WORDS=("${@:2}") COMP_CWORD=$(($# - 2))
+    "$(complete -p "$2" | sed "s/.*-F \([^ ]*\) .*/\1/")"
+    printf "%s\n" "${COMPREPLY[@]}"' - "$root" "$@"
+}
+offers partita mi
+shows mig
+offers nvidia-mig-parted ass
+shows assert
+if command -v zsh >/dev/null; then
+  for name in partita nvidia-mig-parted; do run 0 zsh -n "$root/usr/$zsh/_$name"; done
+fi
+if command -v fish >/dev/null; then
+  for name in partita nvidia-mig-parted; do
+    run 0 fish --no-execute "$root/usr/share/fish/vendor_completions.d/$name.fish"
+  done
+fi
+
+units=$root/usr/lib/systemd/system
+grep -qx 'ExecStart=/usr/bin/partita mig boot' "$units/partita-mig.service" || fail "the unit starts another program"
+if command -v systemd-analyze >/dev/null; then
+  # The program is looked for on this machine, so the unit under test names it where it is.
+  mkdir "$work/units"
+  sed "s|=/usr/bin/partita|=$root/usr/bin/partita|" "$units/partita-mig.service" >"$work/units/partita-mig.service"
+  cp "$units/nvidia-gpu-reset.target" "$work/units"
+  run 0 systemd-analyze verify --man=no --recursive-errors=no "$work/units"/*
+  ! grep -F "$work/units" "$work/err" || fail "systemd has something to say about the units"
+fi
+
+# Another prefix: units follow it, and nothing is written outside of it.
+other=$work/other
+run 0 env DESTDIR="$other" cmake --install "$build" --prefix /opt/partita
+grep -qx 'ExecStart=/opt/partita/bin/partita mig boot' "$other/opt/partita/lib/systemd/system/partita-mig.service" ||
+  fail "the unit ignores the prefix"
+[ "$(ls "$other")" = opt ] || fail "files outside of the prefix"
+run 0 "$source_root/scripts/uninstall" "$build" "$other"
+[ -z "$(find "$other" -type f -o -type l)" ] || fail "uninstall left $(find "$other" -type f -o -type l)"
