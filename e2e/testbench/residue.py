@@ -63,17 +63,17 @@ def take() -> Snapshot:
     return {(trace.kind, trace.key): trace for trace in found}
 
 
-def left(before: Snapshot, after: Snapshot, mark: str = "") -> list[Trace]:
-    """What is in `after` and not in `before`; with a mark, only what bears it (or counts always)."""
+def left(before: Snapshot, after: Snapshot, *marks: str) -> list[Trace]:
+    """What is in `after` and not in `before`; with marks, only what bears one of them (or counts always)."""
     new = [trace for key, trace in after.items() if key not in before]
-    return [trace for trace in new if trace.always or mark in trace.bears]
+    return [trace for trace in new if not marks or trace.always or any(mark in trace.bears for mark in marks)]
 
 
-def settle(before: Snapshot, mark: str = "", seconds: float = 10, kinds: Sequence[str] = ()) -> list[Trace]:
+def settle(before: Snapshot, *marks: str, seconds: float = 10, kinds: Sequence[str] = ()) -> list[Trace]:
     """What is left (of these kinds) when the kernel is done with dying processes, or the time is over."""
     deadline = time.monotonic() + seconds
     while True:
-        found = [trace for trace in left(before, take(), mark) if not kinds or trace.kind in kinds]
+        found = [trace for trace in left(before, take(), *marks) if not kinds or trace.kind in kinds]
         if not found or time.monotonic() > deadline:
             return found
         time.sleep(0.1)

@@ -124,11 +124,11 @@ class Residue(unittest.TestCase):
             self.assertTrue(all(t.always for t in new))
 
     def test_waits_for_what_is_ending_and_names_what_stays(self) -> None:
-        self.assertEqual(residue.settle(self.before, self.mark, 0), [])
+        self.assertEqual(residue.settle(self.before, self.mark, seconds=0), [])
         with tempfile.TemporaryDirectory(prefix=self.mark, dir="/tmp") as folder:
-            found = residue.settle(self.before, self.mark, 0)
+            found = residue.settle(self.before, "other", self.mark, seconds=0)
             self.assertEqual(residue.describe(found), f"file {folder}")
-            self.assertEqual(residue.settle(self.before, self.mark, 0, ["process", "mount"]), [])
+            self.assertEqual(residue.settle(self.before, self.mark, seconds=0, kinds=["process", "mount"]), [])
 
 
 if __name__ == "__main__":

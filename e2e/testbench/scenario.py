@@ -223,7 +223,7 @@ class Session:
                 cluster.stop()
             except (Failure, SetupError) as failure:
                 problem = str(failure)
-            left = residue.settle(self._before, cluster.name, STOP_SECONDS)
+            left = residue.settle(self._before, cluster.name, seconds=STOP_SECONDS)
         if left:
             problem += f"\nleft behind by cluster {cluster.name}:\n{residue.describe(left)}"
         if problem:

@@ -15,6 +15,7 @@ from support.shell import Failure
 from testbench import residue
 
 PACKAGE = str(Path(__file__).resolve().parent)
+LINE_LETTERS = 110
 
 
 class Unexpected(Failure):
@@ -29,30 +30,53 @@ class Unexpected(Failure):
 
 
 class Progress:
-    """One line for each outermost step; on a terminal also the step that still runs."""
+    """One line for each outermost step; on a terminal also the step that still runs. What is said about
+    the parts of a step shows when the step fails."""
 
     def __init__(self, out=None) -> None:
         self._out = out or sys.stdout
         self._depth = 0
+        self._details: list[str] = []
 
     def say(self, text: str) -> None:
         print(text, file=self._out, flush=True)
 
+    def detail(self, text: str) -> None:
+        self._details.append(text)
+
     @contextlib.contextmanager
     def step(self, words: str) -> Iterator[None]:
-        start = time.monotonic()
         self._depth += 1
-        shown = self._depth == 1
-        if shown and self._out.isatty():
+        try:
+            if self._depth > 1:
+                yield
+            else:
+                with self._shown(short(words)):
+                    yield
+        finally:
+            self._depth -= 1
+
+    @contextlib.contextmanager
+    def _shown(self, words: str) -> Iterator[None]:
+        start = time.monotonic()
+        self._details.clear()
+        if self._out.isatty():
             print(f"           {words} …", end="\r", file=self._out, flush=True)
         verdict = "FAILED: "
         try:
             yield
             verdict = ""
         finally:
-            self._depth -= 1
-            if shown:
-                self.say(f"{time.monotonic() - start:8.1f} s {verdict}{words}")
+            if verdict:
+                for line in self._details:
+                    self.say(f"           {line}")
+            self.say(f"{time.monotonic() - start:8.1f} s {verdict}{words}")
+
+
+def short(words: str) -> str:
+    line, *more = words.splitlines() or [""]
+    cut = line[:LINE_LETTERS]
+    return f"{cut} …" if more or cut != line else line
 
 
 @dataclasses.dataclass

@@ -310,10 +310,10 @@ def expect_no_residue(*kinds: str) -> None:
     """Nothing (of these kinds) is left on the machine of the clusters that this run has started."""
     bench = current()
     with step(f"expect no residue: {', '.join(kinds) or 'of any kind'}"):
-        for mark in bench.marks:
-            found = residue.settle(bench.before, mark, kinds=kinds)
-            if found:
-                raise Unexpected(f"nothing left of cluster {mark}", residue.describe(found), where())
+        found = residue.settle(bench.before, *bench.marks, kinds=kinds)
+        if found:
+            names = ", ".join(bench.marks)
+            raise Unexpected(f"nothing left of the clusters {names}", residue.describe(found), where())
 
 
 @dataclasses.dataclass

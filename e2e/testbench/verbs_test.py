@@ -225,6 +225,28 @@ class Verbs(unittest.TestCase):
         self.assertEqual(gone, ["first"])
 
 
+class Steps(unittest.TestCase):
+    def setUp(self) -> None:
+        self.out = io.StringIO()
+        self.progress = Progress(self.out)
+
+    def told(self) -> list[str]:
+        return [line.split(" s ", 1)[-1] for line in self.out.getvalue().splitlines()]
+
+    def test_only_the_outermost_step_is_told_in_one_line(self) -> None:
+        with self.progress.step("first\nsecond line"), self.progress.step("inner"):
+            self.progress.detail("a part of it")
+        self.assertEqual(self.told(), ["first …"])
+
+    def test_the_parts_of_a_step_are_told_when_it_fails(self) -> None:
+        with self.progress.step("fine"):
+            self.progress.detail("of the fine step")
+        with self.assertRaises(Failure), self.progress.step("bad"):
+            self.progress.detail("waiting for rain")
+            raise Failure("no rain")
+        self.assertEqual(self.told(), ["fine", "           waiting for rain", "FAILED: bad"])
+
+
 class OutsideOfAScenario(unittest.TestCase):
     def test_verbs_say_that_no_scenario_runs(self) -> None:
         with self.assertRaisesRegex(Failure, "no scenario runs"):
