@@ -1,4 +1,6 @@
 // The boot service: MIG as it was, or as the machine's files select it.
+#include <signal.h>
+
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -38,6 +40,7 @@ using service::mig::NodeGoal;
 struct BootEnd {
   std::string line;
   int status = kExitDone;
+  bool rebooting = false;  // asked for and granted: nothing more is to be done in this boot
 };
 
 BootEnd Failed(const base::Error& error, int status = kExitError) {
@@ -73,6 +76,8 @@ class Boot {
     if (!goal_) return {"nothing is selected and nothing was applied before: nothing changed"};
     BootEnd end = WithHooks();
     Release();
+    // systemd starts nothing any more; after the reboot it starts what is enabled.
+    if (end.rebooting) return end;
     const Result<void> started = StartClients();
     if (!started.ok() && end.status == kExitDone) end = Failed(started.error());
     return end;
@@ -181,10 +186,10 @@ class Boot {
       return Failed(hook.error());
     }
     BootEnd end = Step(true, *hooks);
-    if (end.status == kExitDone) end = Step(false, *hooks);
+    if (end.status == kExitDone && !end.rebooting) end = Step(false, *hooks);
     Release();
     const Result<void> hook = hooks->Run("apply-exit");
-    if (!hook.ok() && end.status == kExitDone) end = Failed(hook.error());
+    if (!hook.ok() && end.status == kExitDone && !end.rebooting) end = Failed(hook.error());
     return end;
   }
 
@@ -248,12 +253,15 @@ class Boot {
     program.arguments = {"systemctl", "--no-block", "reboot"};
     const Result<base::SubprocessResult> reboot = base::Run(program);
     if (!reboot.ok()) return Failed(reboot.error());
-    if (!reboot->Succeeded()) {
+    // The first thing that a reboot ends may be this unit, with systemctl in it.
+    const bool ended_by_it = reboot->signal == SIGTERM && !reboot->timed_out;
+    if (!reboot->Succeeded() && !ended_by_it) {
       return {
           fmt::format("systemctl reboot {}: {}", reboot->Describe(), base::Trim(reboot->output)),
           kExitResetRequired};
     }
-    return {fmt::format("{}; rebooting once", why), kExitResetRequired};
+    // A success: a failed unit would alarm, or be restarted, for what is being mended.
+    return {fmt::format("{}; rebooting once", why), kExitDone, true};
   }
 
   static std::string Guard() { return base::StateDirectory() + "/mig-reboot-attempted"; }
