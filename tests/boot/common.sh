@@ -8,10 +8,13 @@ export PARTITA_STATE_DIR=$disk/state PARTITA_RUN_DIR=$work/run source_root PARTI
 [ -x /lib/systemd/systemd ] || { echo "SKIPPED: no systemd here; install the package systemd" >&2; exit 77; }
 [ -d /sys/fs/cgroup/systemd ] || { echo "SKIPPED: no cgroup hierarchy name=systemd here" >&2; exit 77; }
 
-# A cgroup of its own in both hierarchies that systemd takes: in a shared one, boots that run at the
-# same time would take each other's services for their own.
+# A cgroup of its own in all hierarchies that systemd takes: in a shared one, boots that run at the
+# same time would take each other's services for their own. With the one for devices, limits of
+# units on devices hold.
 cgroups=()
-for hierarchy in systemd unified; do
+export with_devices=
+if [ -d /sys/fs/cgroup/devices ]; then with_devices=yes; fi
+for hierarchy in systemd unified ${with_devices:+devices}; do
   if [ -d /sys/fs/cgroup/$hierarchy ]; then
     cgroups+=("/sys/fs/cgroup/$hierarchy/partita-boot-$$")
     mkdir "${cgroups[-1]}"
@@ -27,16 +30,40 @@ fail() {
   without_console "$@"
 }
 
+# The machine, from power on to power off, in place of this process.
+machine() {
+  for cgroup in "${cgroups[@]}"; do echo 0 >"$cgroup/cgroup.procs"; done
+  exec timeout -s KILL 40 unshare --pid --fork --kill-child --mount --uts --ipc --cgroup --mount-proc \
+    sh -c 'mount -t tmpfs -o mode=755 tmpfs /run && exec partita-sim run --node "$1" -- "$2" "$3"' \
+    - "$node" "$source_root/tests/boot/init.sh" "$disk" >"$work/out" 2>"$work/err" </dev/null
+}
+
 # boot: one boot of the machine, to its end; what the units wrote is in $disk/log.
 boot() {
   rm -f "$disk/log"
-  (
-    for cgroup in "${cgroups[@]}"; do echo 0 >"$cgroup/cgroup.procs"; done
-    exec timeout -s KILL 40 unshare --pid --fork --kill-child --mount --uts --ipc --cgroup --mount-proc \
-      sh -c 'mount -t tmpfs -o mode=755 tmpfs /run && exec partita-sim run --node "$1" -- "$2" "$3"' \
-      - "$node" "$source_root/tests/boot/init.sh" "$disk"
-  ) >"$work/out" 2>"$work/err" </dev/null || fail "the boot did not end: status $?"
+  (machine) || fail "the boot did not end: status $?"
   cp "$disk/log" "$work/out" 2>/dev/null || fail "no unit wrote anything"
+}
+
+# cut_power CALL [N]: a boot that ends when the driver call CALL is made after N calls of that name:
+# process 1 is killed, and everything on the machine with it.
+cut_power() {
+  rm -f "$disk/log"
+  if [ "${2:-0}" -gt 0 ]; then partita-sim fault call "$1" --slow 1 --times "$2" --node "$node" >/dev/null; fi
+  partita-sim fault call "$1" --hang --times 1 --node "$node" >/dev/null
+  (machine) &
+  local pid=$! first
+  until partita-sim fault list --node "$node" -o json | grep -A9 '"hang"' | grep -q '"remaining_calls": null'; do
+    kill -0 $pid 2>/dev/null || fail "$1 was not called so often"
+    sleep 0.02
+  done
+  first=$(pgrep -P "$(pgrep -P $pid)")
+  kill -KILL "$first"
+  wait $pid 2>/dev/null && fail "the machine went on without process 1"
+  for cgroup in "${cgroups[@]}"; do
+    [ -z "$(find "$cgroup" -name cgroup.procs -exec cat {} +)" ] || fail "something survived the power cut"
+  done
+  partita-sim fault clear --all --node "$node"
 }
 reboot() { partita-sim reboot --node "$node" --force >/dev/null; }
 unit() { cat >"$disk/units/$1"; }

@@ -1,49 +1,23 @@
 #!/usr/bin/env bash
-# The unit is killed in the middle of a boot, after clients were stopped and the mode was changed: the
-# next start of it converges and starts them; so does the next boot after a power cut.
+# The power goes in the middle of a change, at several driver calls: process 1 is killed with all that
+# runs. The next boot brings the layout back, clients of the GPUs run, and nothing asks for a reboot.
 source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/client.sh"
 
 up h200-vm
 run 0 on_node partita mig apply --want 1g.18gb:7
-reboot
-# A client of the GPUs that runs before the unit does.
-unit kubelet.service <<UNIT
-[Unit]
-DefaultDependencies=no
-Before=partita-mig.service
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/bin/sh -c 'echo kubelet starts >>$disk/log'
-ExecStop=/bin/sh -c 'echo kubelet stops >>$disk/log'
-UNIT
-mkdir -p "$disk/units/multi-user.target.wants" "$disk/units/partita-mig.service.d" "$disk/etc"
-ln -s ../kubelet.service "$disk/units/multi-user.target.wants/"
-# The hook before the layout kills its parent, as a power cut would, the first time.
-cat >"$disk/etc/hooks.yaml" <<YAML
-version: v1
-hooks:
-  pre-apply-config:
-    - command: /bin/sh
-      args: ["-c", "[ -e $disk/cut ] || { : >$disk/cut; echo cut >>$disk/log; kill -9 \$PPID; }"]
-YAML
-unit partita-mig.service.d/again.conf <<UNIT
-[Service]
-Restart=on-failure
-RestartSec=0
-UNIT
-boot
-shows "cut" "kubelet stops" "starting kubelet.service" "what was applied last is in force"
-[ "$(grep -c 'kubelet starts' "$disk/log")" = 2 ] || fail "kubelet was not started again"
-run 0 on_node partita mig assert --want 1g.18gb:7
-
-# The same without a second start: the power goes with the unit, and the next boot converges.
-rm "$disk/cut" "$disk/units/partita-mig.service.d/again.conf"
-reboot
-boot
-shows "cut"
-! grep -q "is in force" "$disk/log" || fail "the power was not cut"
-reboot
-boot
-shows "what was applied last is in force"
-run 0 on_node partita mig assert --want 1g.18gb:7
+gpu_client kubelet
+for point in "nvmlDeviceSetMigMode" "nvmlDeviceCreateGpuInstanceWithPlacement" \
+  "nvmlDeviceCreateGpuInstanceWithPlacement 4" "nvmlGpuInstanceCreateComputeInstance 6"; do
+  reboot
+  # shellcheck disable=SC2086
+  cut_power $point
+  grep -q "kubelet stops" "$disk/log" || fail "$point: the mode was not being changed"
+  ! grep -q "is in force" "$disk/log" || fail "$point: the power was cut too late"
+  run 3 on_node partita mig assert --want 1g.18gb:7
+  reboot
+  boot
+  shows "what was applied last is in force" "partita-mig is inactive" "kubelet is active" "end"
+  run 0 on_node partita mig assert --want 1g.18gb:7
+  [ ! -e "$disk/state/mig-reboot-attempted" ] || fail "$point: a guard was left"
+done

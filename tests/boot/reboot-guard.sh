@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Where a GPU cannot be reset only a reboot helps: never without leave, and at most once.
+# Where a GPU cannot be reset only a reboot helps: never without leave, and at most once. A unit that
+# has asked for it has done its work: it is not a failed one.
 source "$(dirname "$0")/common.sh"
 
 up dgx-a100-40
@@ -26,18 +27,26 @@ select_slices
 boot
 shows "a reboot is required, and --reboot or WITH_REBOOT=true allows one"
 [ ! -e "$disk/state/mig-reboot-attempted" ] || fail "it would have rebooted without leave"
+shows "partita-mig is failed" "end"
 
 select_slices WITH_REBOOT=true
 boot
-shows "rebooting once"
+shows "rebooting once" "partita-mig is inactive"
+[ "$(grep -c 'reboot.target is reached' "$disk/log")" = 1 ] || fail "the machine did not reboot"
+! grep -q "^end" "$disk/log" || fail "the boot went on beside the reboot"
 [ -e "$disk/state/mig-reboot-attempted" ] || fail "nothing keeps it from rebooting for ever"
 boot
 shows "the reboot that was tried did not help" "mig-reboot-attempted"
-! grep -q "rebooting once" "$disk/log" || fail "it reboots for ever"
+shows "partita-mig is failed" "end"
+! grep -q "reboot.target is reached" "$disk/log" || fail "it reboots for ever"
 
-# The reboot does help: the mode that waited is in force, and the guard goes.
+# The reboot does help: the mode that waited is in force. The power goes before the layout is made,
+# and the boot after that needs neither the guard nor another reboot.
+reboot
+cut_power nvmlDeviceCreateGpuInstanceWithPlacement 3
 reboot
 boot
-shows '"slices" is in force'
+shows '"slices" is in force' "end"
+! grep -q "reboot.target is reached" "$disk/log" || fail "it rebooted again"
 [ ! -e "$disk/state/mig-reboot-attempted" ] || fail "the guard stayed"
 run 0 on_node partita mig assert -f "$disk/etc/config-default.yaml" -c slices
