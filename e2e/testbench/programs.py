@@ -146,17 +146,7 @@ def build_module(module: Module, go: golang.Go, log: Log, say: Callable[[str], N
     title = f"{module.project} {module.version}"
     try:
         with progress(f"downloading {title}", say):
-            go.check(
-                "list", "-deps", *module.packages.values(),
-                cwd=module.folder, env={"CGO_ENABLED": str(int(module.cgo))},
-            )
-    except Failure as failure:
-        raise SetupError(
-            f"cannot download the Go modules that {module.folder}/go.mod names: {failure}; "
-            f"see that this machine reaches {proxy(module, go)} (GOPROXY), then run it again; "
-            f"log: {log.path}"
-        ) from failure
-    try:
+            download(module, go, log)
         with progress(f"building {title}: {', '.join(module.packages)}", say):
             golang.build_module(
                 go, str(module.folder), module.packages, str(module.place(go)),
@@ -169,8 +159,25 @@ def build_module(module: Module, go: golang.Go, log: Log, say: Callable[[str], N
         ) from failure
 
 
-def proxy(module: Module, go: golang.Go) -> str:
-    return go.check("env", "GOPROXY", cwd=module.folder).stdout.strip()
+def download(module: Module, go: golang.Go, log: Log) -> None:
+    """Fetches what the module's programs import, by listing it, and nothing else that go.mod names."""
+    done = go.run(
+        "list", "-deps", *module.packages.values(),
+        cwd=module.folder, env={"CGO_ENABLED": str(int(module.cgo))},
+    )
+    if done.returncode == 0:
+        return
+    lines = [line for line in done.stderr.splitlines() if not line.startswith("go: downloading ")]
+    reason = lines[0] if lines else f"`go list` exited {done.returncode}"
+    if "go.sum" in done.stderr:
+        advice = "somebody changed the module, or our go.mod without `go mod tidy`: find out before you go on"
+    else:
+        proxy = go.check("env", "GOPROXY", cwd=module.folder).stdout.strip()
+        advice = f"see that this machine reaches {proxy} (GOPROXY), then run it again"
+    raise SetupError(
+        f"cannot download the Go modules that {module.folder}/go.mod names: {reason}; {advice}; "
+        f"log: {log.path}"
+    )
 
 
 @contextlib.contextmanager

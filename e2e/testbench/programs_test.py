@@ -20,7 +20,10 @@ echo "$@ cgo=$CGO_ENABLED" >>"$CALLS"
 case $1 in
   version) echo go version go1.26.8 linux/amd64 ;;
   env) echo https://proxy.example ;;
-  list) [ -z "$NO_NETWORK" ] || { echo "dial tcp: no route to host" >&2; exit 1; } ;;
+  list)
+    echo some/package
+    echo "go: downloading wheels" >&2
+    [ -z "$LIST_SAYS" ] || { echo "$LIST_SAYS" >&2; exit 1; } ;;
   build)
     [ -z "$BROKEN" ] || { echo "main.go:1: undefined: x" >&2; exit 1; }
     while [ "$1" != -o ]; do shift; done
@@ -149,13 +152,21 @@ class Refuse(FakeGo):
         )
 
     def test_a_download_that_fails(self) -> None:
-        with mock.patch.dict(os.environ, NO_NETWORK="1"):
+        with mock.patch.dict(os.environ, LIST_SAYS="dial tcp: no route to host"):
             text = self.refused(self.build, "wheel")
         self.assertRegex(
             text,
-            r"^cannot download the Go modules that \S+/wheels/go.mod names: .* exited 1: dial tcp: no route "
-            r"to host; see that this machine reaches https://proxy.example \(GOPROXY\), then run it again; "
-            r"log: \S+/log$",
+            r"^cannot download the Go modules that \S+/wheels/go.mod names: dial tcp: no route to host; see that "
+            r"this machine reaches https://proxy.example \(GOPROXY\), then run it again; log: \S+/log$",
+        )
+
+    def test_a_download_that_is_not_what_was_pinned(self) -> None:
+        with mock.patch.dict(os.environ, LIST_SAYS="wheels: checksum mismatch\n\tgo.sum: h1:x\nSee go help"):
+            text = self.refused(self.build, "wheel")
+        self.assertRegex(
+            text,
+            r"^cannot download the Go modules that \S+/wheels/go.mod names: wheels: checksum mismatch; somebody "
+            r"changed the module, or our go.mod without `go mod tidy`: find out before you go on; log: \S+/log$",
         )
 
     def test_a_build_that_fails_and_leaves_nothing_that_looks_built(self) -> None:

@@ -52,11 +52,17 @@ class Go:
         )
         self.environment.pop("GOROOT", None)
 
+    def run(self, *arguments, cwd, timeout=FETCH_SECONDS, env=None):
+        return run(self._command(arguments), self._log, **self._options(cwd, timeout, env))
+
     def check(self, *arguments, cwd, timeout=FETCH_SECONDS, env=None):
-        environment = {**self.environment, **(env or {})}
-        return check(
-            [self.program, *arguments], self._log, cwd=cwd, env=environment, timeout=timeout
-        )
+        return check(self._command(arguments), self._log, **self._options(cwd, timeout, env))
+
+    def _command(self, arguments):
+        return [self.program, *arguments]
+
+    def _options(self, cwd, timeout, env):
+        return {"cwd": cwd, "timeout": timeout, "env": {**self.environment, **(env or {})}}
 
 
 def find_go(log):
