@@ -33,7 +33,7 @@ def hierarchies(mounts: str | None = None) -> list[Hierarchy]:
     found: dict[str, Hierarchy] = {}
     for line in text.splitlines():
         _, folder, kind, options, *_ = line.split()
-        if kind in ("cgroup", "cgroup2") and folder not in found:
+        if kind in ("cgroup", "cgroup2"):
             found[folder] = Hierarchy(Path(folder), kind == "cgroup2", frozenset(options.split(",")))
     return list(found.values())
 
@@ -47,15 +47,27 @@ def machine_path(cluster: str, machine: str) -> str:
     return f"{cluster_path(cluster)}/{machine}"
 
 
-def make(path: str) -> list[Path]:
-    """Makes the machine's group everywhere; returns the cgroup.procs that its first process joins."""
+def make(path: str) -> list[int]:
+    """Makes the machine's group everywhere. Returns the open files that its first process joins by
+    writing 0 to each; the caller closes them."""
     found = hierarchies()
     if not found:
         raise SetupError("no cgroup hierarchy is mounted below /sys/fs/cgroup; a kubelet needs them")
-    return [make_in(hierarchy, path) / "cgroup.procs" for hierarchy in found]
+    return [make_in(hierarchy, path) for hierarchy in found]
 
 
-def make_in(hierarchy: Hierarchy, path: str) -> Path:
+def make_in(hierarchy: Hierarchy, path: str) -> int:
+    """A cluster that ends removes OWNER when it is the last, which may be between two steps of ours."""
+    deadline = time.monotonic() + REMOVE_SECONDS
+    while True:
+        try:
+            return os.open(make_once(hierarchy, path) / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno not in (errno.ENOENT, errno.ENODEV) or time.monotonic() > deadline:
+                raise
+
+
+def make_once(hierarchy: Hierarchy, path: str) -> Path:
     folder = hierarchy.folder
     for part in [*path.strip("/").split("/"), SYSTEM]:
         if hierarchy.is_v2:
@@ -132,12 +144,3 @@ def kill_all(top: Path) -> None:
     for pid in processes(top):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-
-
-def clusters() -> set[str]:
-    """Names of the clusters that have a group in any hierarchy."""
-    names: set[str] = set()
-    for hierarchy in hierarchies():
-        with contextlib.suppress(FileNotFoundError):
-            names |= {entry.name for entry in os.scandir(hierarchy.folder / OWNER) if entry.is_dir()}
-    return names

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
@@ -51,11 +52,12 @@ class Cluster:
         self.name = name
         self.profiles = dict(nodes)
         self.build = (build or default_build()).resolve()
-        self._state = StateFolder(name, state_dir or state.root() / name)
+        self._state = StateFolder(name, state_dir)
         self.folder = self._state.folder
         self._say = Progress(say)
         self._claimed = False
         self._nodes: dict[str, Node] = {}
+        self._machines: dict[str, Machine] = {}
 
     def __enter__(self) -> "Cluster":
         self.start()
@@ -67,12 +69,16 @@ class Cluster:
     # ---- life ----
 
     def start(self) -> None:
-        """Returns when every node is ready. What fails is stopped again before the error goes on."""
+        """Returns when every node is ready. After an error nothing of it is left but its logs."""
         check_machine()
         self._state.claim(self.build)
         self._claimed = True
         try:
             self._start()
+        except (SetupError, Failure) as error:
+            kept = self._keep_logs()
+            self.stop()
+            raise SetupError(f"{error}\n  all logs: {kept}") from error
         except BaseException:
             self.stop()
             raise
@@ -98,10 +104,10 @@ class Cluster:
         """Ends every process, and removes mounts, namespaces, cgroups and files."""
         if not self._claimed:
             return
-        for node in self._nodes.values():
-            node.halt()
-        if self._nodes or hasattr(self, "control_plane"):
-            self.control_plane.machine.halt()
+        for machine in self._machines.values():
+            machine.kill_all()
+        for machine in self._machines.values():
+            machine.halt()
         self._state.release(self.build)
         self._claimed = False
 
@@ -121,6 +127,8 @@ class Cluster:
             images=self.images, program=self.programs.__getitem__, say=self._say,
         )
         self._nodes = {name: Node(name, profile, around) for name, profile in self.profiles.items()}
+        own = {name: node.machine for name, node in self._nodes.items()}
+        self._machines = {CONTROL_PLANE: self.control_plane.machine, **own}
 
     def _path(self) -> list[Path]:
         """Folders of programs that nodes find by name."""
@@ -168,18 +176,27 @@ class Cluster:
         )
 
     def machines(self) -> dict[str, Machine]:
-        return {CONTROL_PLANE: self.control_plane.machine, **{n: node.machine for n, node in self._nodes.items()}}
+        """The control plane's and the nodes'."""
+        return dict(self._machines)
 
     def logs(self) -> list[Path]:
         """Of every component."""
-        return sorted(path for machine in self.machines().values() for path in machine.logs.glob("*.log"))
+        return sorted(path for machine in self._machines.values() for path in machine.logs.glob("*.log"))
+
+    def _keep_logs(self) -> Path:
+        """Copies them to a place that outlives the cluster."""
+        target = self.build.parent / "e2e" / "failed" / f"{self.name}-start"
+        shutil.rmtree(target, ignore_errors=True)
+        for name, machine in self._machines.items():
+            shutil.copytree(machine.logs, target / name)
+        return target
 
     def publish(self) -> None:
         """For `e2e list`, `kubectl` and `shell`, which are other processes."""
         self._state.publish({
             "name": self.name,
             "nodes": self.profiles,
-            "machines": {name: str(machine.folder) for name, machine in self.machines().items()},
+            "machines": {name: str(machine.folder) for name, machine in self._machines.items()},
             "environments": {name: node.environment() for name, node in self._nodes.items()},
             "kubeconfig": str(self.kubeconfig),
             "kubectl": str(self.programs["kubectl"]),

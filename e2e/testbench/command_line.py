@@ -125,8 +125,7 @@ def up(options: argparse.Namespace) -> int:
     programs.build(clusters.PROGRAMS, build_log(), detached.say)
     if options.detach:
         return detached.keep_in_background(cluster)
-    detached.keep(cluster)
-    return OK
+    return detached.keep(cluster)
 
 
 def down(options: argparse.Namespace) -> int:
@@ -136,22 +135,25 @@ def down(options: argparse.Namespace) -> int:
 
 
 def clean(_: argparse.Namespace) -> int:
-    for known in state.known():
-        if known.alive:
-            continue
-        print(f"removing what is left of cluster {known.state.cluster}")
-        known.state.claim(clusters.default_build())
-        known.state.release(clusters.default_build())
+    for found in state.known():
+        if not found.is_alive:
+            print(f"removing what is left of cluster {found.cluster}")
+            found.claim(clusters.default_build())
+            found.release(clusters.default_build())
     return OK
 
 
 def list_clusters(_: argparse.Namespace) -> int:
-    for known in state.known():
-        facts = known.state.facts()
-        nodes = " ".join(f"{node}={profile}" for node, profile in facts.get("nodes", {}).items())
-        where = f"process {known.state.harness}" if known.alive else "killed; `e2e clean` removes what is left"
-        print(f"{known.state.cluster}  {nodes or '(starting)' if known.alive else '-'}  {where}  {known.state.folder}")
+    for found in state.known():
+        print("  ".join([found.cluster, *describe(found), str(found.folder)]))
     return OK
+
+
+def describe(found: state.StateFolder) -> list[str]:
+    if not found.is_alive:
+        return ["its process was killed; `e2e clean` removes what is left"]
+    nodes = [f"{node}={profile}" for node, profile in found.facts().get("nodes", {}).items()]
+    return [*(nodes or ["starting"]), f"kept by process {found.keeper().process}"]
 
 
 def kubectl(options: argparse.Namespace) -> int:
@@ -189,7 +191,7 @@ def run(options: argparse.Namespace) -> int:
 
 def choose(name: str) -> state.StateFolder:
     """The living cluster of that name, or the only one."""
-    alive = {known.state.cluster: known.state for known in state.known() if known.alive}
+    alive = {found.cluster: found for found in state.known() if found.is_alive}
     if name and name not in alive:
         raise Failure(f"no cluster {name!r} is running; there are: {', '.join(alive) or 'none'}")
     if not name and len(alive) != 1:

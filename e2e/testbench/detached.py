@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
 from typing import Any
 
 from support.shell import Failure, SetupError
@@ -23,19 +24,23 @@ def say(text: str) -> None:
     print(text, flush=True)
 
 
-def keep(cluster: Cluster, announce: Any = None) -> None:
-    """Starts the cluster and returns after its end, which a signal asks for."""
+def keep(cluster: Cluster, announce: Callable[[], None] | None = None) -> int:
+    """Starts the cluster and returns after its end, which a signal asks for: 0, or 1 when it was asked
+    for before the cluster was ready."""
+    ready = False
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, end_now)
     try:
         with cluster:
             tell(cluster)
+            ready = True
             if announce:
                 announce()
             while True:
                 signal.pause()
     except Ended:
         say(f"cluster {cluster.name} has ended, and nothing of it is left")
+    return 0 if ready else 1
 
 
 def end_now(*_: Any) -> None:
@@ -79,9 +84,9 @@ def become_keeper(cluster: Cluster, writer: int) -> None:
         os.write(writer, READY)
         os.close(writer)
 
-    status = 0
+    status = 1
     try:
-        keep(cluster, announce)
+        status = keep(cluster, announce)
     except (SetupError, Failure) as error:
         print(f"e2e: {error}", file=sys.stderr)
         status = 3
@@ -92,14 +97,14 @@ def become_keeper(cluster: Cluster, writer: int) -> None:
 
 def end(state: StateFolder) -> None:
     """Asks the keeper of a cluster to end it, and waits until it has."""
-    keeper = state.harness
-    os.kill(keeper, signal.SIGTERM)
+    keeper = state.keeper()
+    os.kill(keeper.process, signal.SIGTERM)
     deadline = time.monotonic() + END_SECONDS
     while state.is_alive:
         if time.monotonic() > deadline:
             raise Failure(
                 f"cluster {state.cluster} has not ended within {END_SECONDS} s; "
-                f"kill -9 {keeper} ends it at once, then `e2e clean`"
+                f"kill -9 {keeper.process} ends it at once, then `e2e clean`"
             )
         time.sleep(POLL_SECONDS)
     say(f"cluster {state.cluster} has ended")

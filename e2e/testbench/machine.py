@@ -54,30 +54,37 @@ class Machine:
 
     def boot(self, files: FileSystem, enter: Iterable[str] = (), environment: Mapping[str, str] = {}) -> None:
         """`enter` is a command that runs the rest of its line in a view of its own."""
+        for source in files.folders.values():
+            source.mkdir(parents=True, exist_ok=True)
+        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._control = ours
+        groups = cgroups.make(self.cgroup)
         plan = {
             "hostname": self.name,
-            "cgroups": [str(path) for path in cgroups.make(self.cgroup)],
+            "control": theirs.fileno(),
+            "cgroups": groups,
             "keep": [str(path) for path in (*files.keep, PACKAGES, SUPPORT)],
             "folders": [[str(source), target] for target, source in files.folders.items()],
             "files": files.files,
             "covered": files.covered,
             "enter": list(enter),
         }
-        for source in files.folders.values():
-            source.mkdir(parents=True, exist_ok=True)
+        try:
+            self._launch(plan, environment)
+        finally:
+            for descriptor in (*groups, theirs.detach()):
+                os.close(descriptor)
+        self._await_init()
+
+    def _launch(self, plan: dict[str, Any], environment: Mapping[str, str]) -> None:
         plan_file = self.folder / "boot.json"
         plan_file.write_text(json.dumps(plan, indent=1), encoding="utf-8")
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with theirs, open(self.log_path("boot"), "ab") as log:
-            self._control = ours
+        with open(self.log_path("boot"), "ab") as log:
             self._launcher = subprocess.Popen(
-                [*self._unshare(), sys.executable, "-B", "-m", "testbench.machine_boot",
-                 str(plan_file), str(theirs.fileno())],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[theirs.fileno()],
-                cwd="/", start_new_session=True,
-                env={**environment, "PYTHONPATH": f"{PACKAGES}:{SUPPORT}"},
+                [*self._unshare(), sys.executable, "-B", "-m", "testbench.machine_boot", str(plan_file)],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[plan["control"], *plan["cgroups"]],
+                cwd="/", start_new_session=True, env={**environment, "PYTHONPATH": f"{PACKAGES}:{SUPPORT}"},
             )
-        self._await_init()
 
     def _unshare(self) -> list[str]:
         return ["unshare", *(f"--{name}" for name in NAMESPACES), "--fork", "--kill-child", "--"]
@@ -105,16 +112,20 @@ class Machine:
     def is_up(self) -> bool:
         return self.pid != 0
 
+    def kill_all(self) -> None:
+        """Everything in it dies at once, as when the power goes; halt() waits for that."""
+        for pid in (self.pid, self._launcher.pid if self._launcher else 0):
+            if pid:
+                with contextlib.suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+
     def halt(self) -> None:
-        """Everything in it dies at once, as when the power goes."""
+        """Returns when nothing of it runs, and its cgroups are gone. It can boot again."""
+        self.kill_all()
+        if self._launcher is not None:
+            self._launcher.wait()
         if self._control is not None:
             self._control.close()
-        if self._launcher is not None:
-            if self.pid:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(self.pid, signal.SIGKILL)
-            self._launcher.kill() if not self.pid else None
-            self._launcher.wait(STOP_SECONDS)
         self.pid, self._launcher, self._control = 0, None, None
         cgroups.remove(self.cgroup, keep_parents=True)
 

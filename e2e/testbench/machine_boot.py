@@ -22,13 +22,13 @@ LAYERS = "/run/.layers"
 
 
 def main(arguments: list[str]) -> None:
-    plan_file, control = arguments
-    plan = json.loads(Path(plan_file).read_text(encoding="utf-8"))
-    for path in plan["cgroups"]:
-        Path(path).write_text("0", encoding="utf-8")
+    plan = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
+    for descriptor in plan["cgroups"]:
+        os.write(descriptor, b"0")
+        os.close(descriptor)
     socket.sethostname(plan["hostname"])
     make_file_system(plan)
-    init = [sys.executable, "-B", "-m", "testbench.machine_init", control]
+    init = [sys.executable, "-B", "-m", "testbench.machine_init", str(plan["control"])]
     os.execv(plan["enter"][0] if plan["enter"] else init[0], [*plan["enter"], *init])
 
 

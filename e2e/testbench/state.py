@@ -1,4 +1,8 @@
-"""The folders of clusters, and who lives: a cluster is alive while its harness holds its lock."""
+"""The folders of clusters, and who lives: a cluster is alive while its harness holds its lock.
+
+The lock files of all clusters lie in one folder, since their cgroups share one tree: a name exists once on a
+machine, wherever a cluster's files are.
+"""
 
 import contextlib
 import dataclasses
@@ -7,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import struct
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,11 +20,8 @@ from support.shell import SetupError
 from testbench import cgroups
 from testbench.simulator import Simulator
 
+ROOT = Path("/run/partita-e2e")
 NAME = re.compile(r"^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$")
-
-
-def root() -> Path:
-    return Path(os.environ.get("PARTITA_E2E_STATE") or "/run/partita-e2e")
 
 
 def check_name(what: str, name: str) -> None:
@@ -27,80 +29,83 @@ def check_name(what: str, name: str) -> None:
         raise SetupError(f"{what} {name!r}: use small letters, digits and dashes, at most 42 of them")
 
 
-class StateFolder:
-    """The files of one cluster, below a folder that holds many."""
+@dataclasses.dataclass(frozen=True)
+class Keeper:
+    """What the lock file says: who keeps the cluster, and where its files are."""
 
-    def __init__(self, cluster: str, folder: Path) -> None:
+    process: int
+    folder: Path
+
+
+class StateFolder:
+    """The files of one cluster."""
+
+    def __init__(self, cluster: str, folder: Path | None = None, root: Path = ROOT) -> None:
         check_name("cluster", cluster)
         self.cluster = cluster
-        self.folder = folder
-        self._lock_path = folder.with_name(folder.name + ".lock")
+        self.lock_path = root / f"{cluster}.lock"
+        self.folder = folder or root / cluster
         self._lock = -1
 
     def claim(self, build: Path) -> None:
-        """Makes it ours, and removes what a harness that was killed left there."""
-        self.folder.parent.mkdir(parents=True, exist_ok=True)
+        """Makes the name and the folder ours, and removes what a harness that was killed left."""
+        before = self.keeper()
         if not self._take_lock():
             raise SetupError(
-                f"cluster {self.cluster} is running already; stop it with `e2e down {self.cluster}`, "
+                f"cluster {self.cluster} is running already; stop it with `e2e down --name {self.cluster}`, "
                 "or choose another name with --name"
             )
-        self.remove_leftovers(build)
-        self.folder.mkdir()
+        for folder in {self.folder, before.folder if before else self.folder}:
+            remove_leftovers(self.cluster, folder, build)
+        self._write_keeper()
+        self.folder.mkdir(parents=True)
 
     def release(self, build: Path) -> None:
         """Removes everything, and lets go."""
-        self.remove_leftovers(build)
-        with contextlib.suppress(FileNotFoundError):
-            self._lock_path.unlink()
+        remove_leftovers(self.cluster, self.folder, build)
+        self.lock_path.unlink()
         os.close(self._lock)
         self._lock = -1
         with contextlib.suppress(OSError):
-            self.folder.parent.rmdir()
-
-    def remove_leftovers(self, build: Path) -> None:
-        cgroups.remove(cgroups.cluster_path(self.cluster))
-        Simulator(build, self.folder / "sim").remove_all()
-        shutil.rmtree(self.folder, ignore_errors=True)
-        if self.folder.exists():
-            raise SetupError(f"cannot remove {self.folder}; see what is mounted or open there, and remove it")
+            self.lock_path.parent.rmdir()
 
     def _take_lock(self) -> bool:
-        """False: another process holds it."""
+        """False: another process holds it. Whoever held it before may remove the file, and the folder,
+        between any two of our steps: then it starts again."""
         while True:
-            descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                os.close(descriptor)
-                return False
-            # The one who held it before may have removed the file between our open and our lock.
+            self.lock_path.parent.mkdir(parents=True, exist_ok=True)
             with contextlib.suppress(FileNotFoundError):
-                if os.stat(self._lock_path).st_ino == os.fstat(descriptor).st_ino:
+                descriptor = os.open(self.lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+                if not lock(descriptor):
+                    os.close(descriptor)
+                    return False
+                if is_still_at(self.lock_path, descriptor):
                     self._lock = descriptor
-                    os.truncate(descriptor, 0)
-                    os.write(descriptor, f"{os.getpid()}\n".encode())
                     return True
-            os.close(descriptor)
+                os.close(descriptor)
+
+    def _write_keeper(self) -> None:
+        text = json.dumps({"process": os.getpid(), "folder": str(self.folder)})
+        os.truncate(self._lock, 0)
+        os.pwrite(self._lock, text.encode(), 0)
+
+    def keeper(self) -> Keeper | None:
+        """None where there is none, or none yet."""
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            said = json.loads(self.lock_path.read_text(encoding="utf-8"))
+            return Keeper(said["process"], Path(said["folder"]))
+        return None
 
     @property
     def is_alive(self) -> bool:
         try:
-            descriptor = os.open(self._lock_path, os.O_RDWR | os.O_CLOEXEC)
+            descriptor = os.open(self.lock_path, os.O_RDWR | os.O_CLOEXEC)
         except FileNotFoundError:
             return False
         try:
-            fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
-            return False
-        except BlockingIOError:
-            return True
+            return is_locked(descriptor)
         finally:
             os.close(descriptor)
-
-    @property
-    def harness(self) -> int:
-        """The process that keeps the cluster."""
-        return int(self._lock_path.read_text(encoding="utf-8"))
 
     # ---- what other processes may know of a cluster ----
 
@@ -110,25 +115,46 @@ class StateFolder:
         unfinished.rename(self.folder / "cluster.json")
 
     def facts(self) -> dict[str, Any]:
+        """Empty until the cluster is ready."""
         try:
             return json.loads((self.folder / "cluster.json").read_text(encoding="utf-8"))
         except FileNotFoundError:
             return {}
 
 
-@dataclasses.dataclass(frozen=True)
-class Known:
-    state: StateFolder
-    alive: bool
+def known(root: Path = ROOT) -> Iterator[StateFolder]:
+    """Every cluster of this machine, alive or not."""
+    for path in sorted(root.glob("*.lock")):
+        found = StateFolder(path.stem, root=root)
+        keeper = found.keeper()
+        yield StateFolder(path.stem, keeper.folder, root) if keeper else found
 
 
-def known() -> Iterator[Known]:
-    """Every cluster of this machine: files or cgroups of it exist, its harness lives or not."""
-    found = root()
-    names = cgroups.clusters()
-    if found.exists():
-        names |= {entry.name.removesuffix(".lock") for entry in found.iterdir()}
-    for name in sorted(names):
-        if NAME.match(name):
-            state = StateFolder(name, found / name)
-            yield Known(state, state.is_alive)
+def remove_leftovers(cluster: str, folder: Path, build: Path) -> None:
+    cgroups.remove(cgroups.cluster_path(cluster))
+    Simulator(build, folder / "sim").remove_all()
+    shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        raise SetupError(f"cannot remove {folder}; see what is mounted or open there, and remove it")
+
+
+# Locks of the open file (OFD), not of the process: whether one is held can be asked without taking it.
+def whole_file() -> bytes:
+    return struct.pack("@hhqqi0q", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0)
+
+
+def lock(descriptor: int) -> bool:
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, whole_file())
+        return True
+    except (BlockingIOError, PermissionError):
+        return False
+
+
+def is_locked(descriptor: int) -> bool:
+    answer = fcntl.fcntl(descriptor, fcntl.F_OFD_GETLK, whole_file())
+    return struct.unpack_from("@h", answer)[0] != fcntl.F_UNLCK
+
+
+def is_still_at(path: Path, descriptor: int) -> bool:
+    return os.stat(path).st_ino == os.fstat(descriptor).st_ino

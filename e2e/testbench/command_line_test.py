@@ -1,0 +1,119 @@
+import contextlib
+import io
+import os
+import tempfile
+import unittest
+from pathlib import Path
+from unittest import mock
+
+from testbench import command_line, detached, state
+from testbench.state import StateFolder
+
+BUILD = Path("/nowhere")
+
+
+class CommandLine(unittest.TestCase):
+    def setUp(self) -> None:
+        scratch = tempfile.TemporaryDirectory()
+        self.addCleanup(scratch.cleanup)
+        self.root = Path(scratch.name) / "clusters"
+        known = state.known
+        self.patch(state, "known", lambda: known(self.root))
+        self.started: list[tuple[list[str], dict[str, str]]] = []
+        self.patch(os, "execvp", lambda program, command: self.started.append(command))
+
+    def patch(self, where, name: str, value) -> None:
+        patch = mock.patch.object(where, name, value)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def call(self, *arguments: str) -> tuple[int, str]:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out), mock.patch.dict(os.environ):
+            try:
+                status = command_line.main(list(arguments))
+            except SystemExit as end:
+                status = end.code
+        return status or 0, out.getvalue()
+
+    def cluster(self, name: str, *nodes: str) -> StateFolder:
+        """One that this process keeps."""
+        made = StateFolder(f"{name}-{os.getpid()}", root=self.root)
+        made.claim(BUILD)
+        self.addCleanup(made.release, BUILD)
+        machines = {node: str(made.folder / node) for node in ("control-plane", *nodes)}
+        for number, folder in enumerate(machines.values()):
+            Path(folder).mkdir()
+            (Path(folder) / "pid").write_text(f"{100 + number}\n", encoding="utf-8")
+        made.publish({
+            "nodes": dict.fromkeys(nodes, "mixed"), "machines": machines, "environments": {},
+            "kubeconfig": "/k", "kubectl": "/bin/kubectl",
+        })
+        return made
+
+    def test_wrong_usage_is_status_2(self) -> None:
+        for words in ([], ["fly"], ["up", "--node", "a"], ["shell"]):
+            with self.subTest(words):
+                self.assertEqual(self.call(*words)[0], 2)
+
+    def test_help_has_examples_and_exit_statuses(self) -> None:
+        status, text = self.call("--help")
+        self.assertEqual(status, 0)
+        self.assertIn("e2e shell a -- nvidia-smi -L", text)
+        self.assertIn("exit status: 0 done", text)
+
+    def test_without_a_cluster_the_way_to_one_is_said(self) -> None:
+        self.assertEqual(self.call("kubectl", "get", "nodes"), (1, "e2e: no cluster is running; start one: e2e up\n"))
+
+    def test_the_only_cluster_needs_no_name(self) -> None:
+        self.cluster("one", "a")
+        self.call("kubectl", "get", "pods", "-o", "wide")
+        self.assertEqual(
+            self.started[0],
+            ["nsenter", "--target=100", "--net", "--", "/bin/kubectl", "get", "pods", "-o", "wide"],
+        )
+
+    def test_of_two_clusters_one_must_be_named(self) -> None:
+        one, two = self.cluster("one", "a"), self.cluster("two", "a")
+        status, text = self.call("kubectl", "get", "pods")
+        self.assertEqual((status, text), (1, f"e2e: which one? --name {one.cluster} or {two.cluster}\n"))
+        self.call("kubectl", "--name", two.cluster, "get", "pods")
+        self.assertEqual(len(self.started), 1)
+
+    def test_a_command_runs_in_all_namespaces_of_the_node(self) -> None:
+        self.cluster("one", "a")
+        self.call("shell", "a", "--", "ls", "--", "-l")
+        wanted = "nsenter --target=101 --mount --uts --ipc --net --pid --wdns=/ -- ls -- -l"
+        self.assertEqual(" ".join(self.started[0]), wanted)
+
+    def test_an_unknown_node_is_named_with_those_there_are(self) -> None:
+        self.cluster("one", "a", "b")
+        self.assertEqual(self.call("shell", "c"), (1, "e2e: no node 'c'; there are: control-plane, a, b\n"))
+
+    def test_the_list_says_who_lives(self) -> None:
+        own = self.cluster("one", "a")
+        dead = self.root / "zz.lock"
+        dead.write_text('{"process": 1, "folder": "/x/zz"}', encoding="utf-8")
+        status, text = self.call("list")
+        self.assertEqual(text.splitlines(), [
+            f"{own.cluster}  a=mixed  kept by process {os.getpid()}  {own.folder}",
+            "zz  its process was killed; `e2e clean` removes what is left  /x/zz",
+        ])
+        dead.unlink()
+
+    def test_an_end_before_the_cluster_is_ready_is_a_failure(self) -> None:
+        class Interrupted:
+            name = "c"
+
+            def __enter__(self) -> None:
+                detached.end_now()
+
+            def __exit__(self, *_: object) -> None:
+                raise AssertionError("it never started")
+
+        with contextlib.redirect_stdout(io.StringIO()), mock.patch.object(detached.signal, "signal"):
+            self.assertEqual(detached.keep(Interrupted()), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
