@@ -197,6 +197,7 @@ class Boot {
   BootEnd Step(bool modes, const HookRunner& hooks) {
     node_ = reader_.Read();
     const Result<NodeGoal> goal = goal_(node_);
+    StopFlag().store(false);  // it was heard: the next one is for this hook
     if (!goal.ok()) return Failed(goal.error(), kExitInvalidInput);
     if (modes ? Differences(node_, *goal, true).empty() : service::mig::IsApplied(node_, *goal)) {
       return Done();

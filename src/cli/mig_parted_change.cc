@@ -50,7 +50,9 @@ class Change {
     if (const Result<void> hook = hooks_.Run("apply-start"); !hook.ok()) return Fail(hook.error());
     Outcome outcome = Middle();
     Release();
-    // It undoes what apply-start did: it runs whatever happened, and hides no earlier failure.
+    // It undoes what apply-start did: it runs whatever happened, and hides no earlier failure. A
+    // stop was heard by now; the next one is for this hook.
+    StopFlag().store(false);
     if (const Result<void> hook = hooks_.Run("apply-exit"); !hook.ok() && !outcome) {
       outcome = Fail(hook.error());
     }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/subprocess.h"
+#include "cli/mig_change.h"
 #include "cli/mig_parted.h"
 #include "cli/mig_parted_outcome.h"
 
@@ -25,6 +26,8 @@ base::Result<void> RunHook(const config::HookCommand& hook,
     program.environment->push_back(fmt::format("{}={}", name, value));
   }
   program.directory = hook.workdir;
+  program.limit = hook.timeout;
+  program.stop = &StopFlag();
   TRY(result, base::Run(program), "hook {}", hook.command);
   if (debug || !result.Succeeded()) std::fputs(result.output.c_str(), stderr);
   if (result.Succeeded()) return {};

@@ -15,7 +15,9 @@ namespace partita::config {
 namespace {
 
 const std::array<std::string, 2> kTopKeys = {"version", "hooks"};
-const std::array<std::string, 4> kCommandKeys = {"command", "args", "envs", "workdir"};
+const std::array<std::string, 5> kCommandKeys = {"command", "args", "envs", "workdir", "timeout"};
+// A day: longer than anybody waits, and short enough to count in any unit.
+constexpr UnsignedRange kTimeouts{1, 86'400};
 
 // The value of a key that may be absent or empty.
 const Node* Given(const Node& map, std::string_view key) {
@@ -52,6 +54,10 @@ HookCommand ReadCommand(const Node& node, Problems& problems) {
   if (const Node* envs = Given(node, "envs")) ReadEnvironment(*envs, problems, hook);
   if (const Node* workdir = Given(node, "workdir"))
     hook.workdir = ReadString(*workdir, problems).value_or("");
+  if (const Node* timeout = Given(node, "timeout")) {
+    if (const auto seconds = ReadUnsigned(*timeout, problems, kTimeouts))
+      hook.timeout = std::chrono::seconds(*seconds);
+  }
   return hook;
 }
 

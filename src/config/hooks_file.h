@@ -1,7 +1,9 @@
 // The partition editor's hooks file (`version: v1`, `hooks`): programs to run around a change.
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,6 +19,8 @@ struct HookCommand {
   std::vector<std::string> args;
   std::map<std::string, std::string> envs;  // all that the program inherits
   std::string workdir;                      // empty: where the editor runs
+  // `timeout`, in seconds, which the partition editor's own files do not have; absent: no limit.
+  std::optional<std::chrono::seconds> timeout = std::nullopt;
   bool operator==(const HookCommand&) const = default;
 };
 

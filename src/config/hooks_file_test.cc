@@ -19,6 +19,7 @@ TEST(HooksFile, ReadsCommandsInOrder) {
       "    command: \"/bin/bash\"\n"
       "    args: [\"-x\", \"-c\", \"source hooks.sh; apply-start ${MIG_PARTED_SELECTED_CONFIG}\"]\n"
       "    envs: {MODE: fast, LEVEL: 3, EMPTY: }\n"
+      "    timeout: 90\n"
       "  - command: /bin/true\n"
       "  after-hours:\n"
       "  - {command: /bin/false, args: , envs: , workdir: }\n",
@@ -33,6 +34,7 @@ TEST(HooksFile, ReadsCommandsInOrder) {
   EXPECT_EQ(hooks[0].envs,
             (std::map<std::string, std::string>{{"MODE", "fast"}, {"LEVEL", "3"}, {"EMPTY", ""}}));
   EXPECT_EQ(hooks[0].workdir, "/etc/nvidia-mig-manager");
+  EXPECT_EQ(hooks[0].timeout, std::chrono::seconds(90));
   EXPECT_EQ(hooks[1], (HookCommand{"/bin/true", {}, {}, ""}));
   EXPECT_TRUE(file->At("apply-exit").empty());
 }
@@ -85,6 +87,10 @@ TEST(HooksFile, RefusesWhatItDoesNotUnderstand) {
        "    2 | hooks: {apply-start: [{command: a, args: -x}]}\n"
        "      |                                          ^^ write it as \"- item\" lines or [a, "
        "b]"},
+      {"no time at all", "version: v1\nhooks: {apply-start: [{command: a, timeout: 0}]}\n",
+       "hooks.yaml:2:45: expected a number from 1 to 86400, not \"0\"\n"
+       "    2 | hooks: {apply-start: [{command: a, timeout: 0}]}\n"
+       "      |                                             ^"},
       {"a bad variable", "version: v1\nhooks: {apply-start: [{command: a, envs: {A=B: c}}]}\n",
        "hooks.yaml:2:43: \"A=B\" is no name of a variable\n"
        "    2 | hooks: {apply-start: [{command: a, envs: {A=B: c}}]}\n"
