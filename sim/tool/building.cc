@@ -24,10 +24,22 @@ base::Result<base::UniqueFd> Lock(const std::string& path) {
   return fd;
 }
 
+// Held by whoever looks for leftovers and by whoever makes a scaffold: between being made and being
+// locked by its maker, a scaffold looks like a leftover.
+base::Result<base::UniqueFd> TakeTurn(const std::string& directory) {
+  base::UniqueFd fd(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return base::ErrnoError("open " + directory);
+  while (flock(fd.get(), LOCK_EX) != 0) {
+    if (errno != EINTR) return base::ErrnoError("lock " + directory);
+  }
+  return fd;
+}
+
 }  // namespace
 
 base::Result<Scaffold> Scaffold::Start(const std::string& directory, const std::string& name) {
   TRY_VOID(base::MakeDirectories(directory, 0755));
+  TRY(turn, TakeTurn(directory));
   RemoveLeftovers(directory);
   std::string path = fmt::format("{}/.up-{}.{}", directory, name, getpid());
   if (mkdir(path.c_str(), 0755) != 0) return base::ErrnoError("make " + path);
@@ -57,6 +69,7 @@ base::Result<void> Demolish(const std::string& directory, const std::string& nam
   TRY(lock, Lock(source));
   if (rename(source.c_str(), path.c_str()) != 0) return base::ErrnoError("rename " + source);
   TRY_VOID(base::RemoveTree(path));
+  TRY(turn, TakeTurn(directory));
   RemoveLeftovers(directory);
   return {};
 }
