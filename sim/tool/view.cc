@@ -19,6 +19,38 @@ namespace {
 
 const std::string kRoot = kViewRoot;
 
+// Moves this process to the root of its mount namespace and back to where it was: the root of a
+// chroot is often no mount point, and only a mount point can be told how changes spread.
+class AtNamespaceRoot {
+ public:
+  static base::Result<AtNamespaceRoot> Enter() {
+    AtNamespaceRoot here;
+    here.root_ = base::UniqueFd(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    here.directory_ = base::UniqueFd(open(".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const base::UniqueFd space(open("/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC));
+    if (!here.root_.valid() || !here.directory_.valid() || !space.valid()) {
+      return base::ErrnoError("look at / and /proc/self/ns/mnt");
+    }
+    if (setns(space.get(), CLONE_NEWNS) != 0) {
+      return base::ErrnoError("go to the root of the mount namespace");
+    }
+    return here;
+  }
+
+  [[nodiscard]] base::Result<void> Leave() const {
+    if (fchdir(root_.get()) != 0 || chroot(".") != 0 || fchdir(directory_.get()) != 0) {
+      return base::ErrnoError("go back from the root of the mount namespace");
+    }
+    return {};
+  }
+
+ private:
+  base::UniqueFd root_, directory_;
+};
+
+// The host's later mounts still appear here; ours never appear there.
+int DetachFromHost() { return mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr); }
+
 base::Result<void> LeaveHostNamespace() {
   if (unshare(CLONE_NEWNS) != 0) {
     const int error = errno;
@@ -26,11 +58,11 @@ base::Result<void> LeaveHostNamespace() {
     if (error != EPERM) return failure;
     return std::move(failure).WithHint("a node's view needs CAP_SYS_ADMIN: run this as root");
   }
-  // The host's later mounts still appear here; ours never appear there.
-  if (mount(nullptr, "/", nullptr, MS_REC | MS_SLAVE, nullptr) != 0) {
-    return base::ErrnoError("detach the mounts from the host's");
-  }
-  return {};
+  if (DetachFromHost() == 0) return {};
+  if (errno != EINVAL) return base::ErrnoError("detach the mounts from the host's");
+  TRY(outside, AtNamespaceRoot::Enter());
+  if (DetachFromHost() != 0) return base::ErrnoError("detach the mounts from the host's");
+  return outside.Leave();
 }
 
 base::Result<void> ShowRoot(const std::string& root) {
