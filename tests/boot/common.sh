@@ -6,6 +6,7 @@ mkdir -p "$disk"/{etc,units,state}
 export PARTITA_STATE_DIR=$disk/state PARTITA_RUN_DIR=$work/run source_root PARTITA_BIN
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: a boot needs root for its namespaces" >&2; exit 77; }
 [ -x /lib/systemd/systemd ] || { echo "SKIPPED: no systemd here; install the package systemd" >&2; exit 77; }
+mountpoint -q / || { echo "SKIPPED: a boot needs mount namespaces of its own, and in this chroot / is no mount" >&2; exit 77; }
 [ -d /sys/fs/cgroup/systemd ] || { echo "SKIPPED: no cgroup hierarchy name=systemd here" >&2; exit 77; }
 
 # A cgroup of its own in all hierarchies that systemd takes: in a shared one, boots that run at the
