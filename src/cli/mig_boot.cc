@@ -66,24 +66,35 @@ class Boot {
     const Result<service::mig::ChangeLock> lock = service::mig::ChangeLock::Acquire(
         {.command = "partita mig boot", .wait = true, .stop = &StopFlag()});
     if (!lock.ok()) return Failed(lock.error(), kExitBlocked);
-    // What a run before this one stopped and, killed half-way, did not start.
-    if (const Result<void> started = StartClients(); !started.ok()) return Failed(started.error());
+    // What a run before this one stopped and, killed half-way, did not start. What cannot start
+    // even now keeps nobody from MIG.
+    if (const Result<std::size_t> left = StartClients(); !left.ok()) {
+      Say("warning: " + left.error().ToString());
+    }
+    BootEnd end = BringBack();
+    Release();
+    // systemd starts nothing any more; after the reboot it starts what is enabled.
+    if (end.rebooting) return end;
+    const Result<std::size_t> left = StartClients();
+    if (end.status != kExitDone) return end;
+    if (!left.ok()) return Failed(left.error());
+    if (*left == 0) return end;
+    return {
+        fmt::format("{}; {} of the units that were stopped for it cannot start", end.line, *left),
+        kExitError};
+  }
+
+ private:
+  BootEnd BringBack() {
     node_ = reader_.Read();
     if (!node_.driver) return WithoutDriver();
     if (const Result<void> chosen = Choose(); !chosen.ok()) {
       return Failed(chosen.error(), kExitInvalidInput);
     }
     if (!goal_) return {"nothing is selected and nothing was applied before: nothing changed"};
-    BootEnd end = WithHooks();
-    Release();
-    // systemd starts nothing any more; after the reboot it starts what is enabled.
-    if (end.rebooting) return end;
-    const Result<void> started = StartClients();
-    if (!started.ok() && end.status == kExitDone) end = Failed(started.error());
-    return end;
+    return WithHooks();
   }
 
- private:
   BootEnd WithoutDriver() {
     // A driver that is loaded and does not answer is a fault; none at all is a machine without GPUs
     // or one whose driver comes later, and no reason for a failed boot.
@@ -188,6 +199,7 @@ class Boot {
     BootEnd end = Step(true, *hooks);
     if (end.status == kExitDone && !end.rebooting) end = Step(false, *hooks);
     Release();
+    StopFlag().store(false);  // it was heard: the next one is for this hook
     const Result<void> hook = hooks->Run("apply-exit");
     if (!hook.ok() && end.status == kExitDone && !end.rebooting) end = Failed(hook.error());
     return end;
@@ -197,7 +209,6 @@ class Boot {
   BootEnd Step(bool modes, const HookRunner& hooks) {
     node_ = reader_.Read();
     const Result<NodeGoal> goal = goal_(node_);
-    StopFlag().store(false);  // it was heard: the next one is for this hook
     if (!goal.ok()) return Failed(goal.error(), kExitInvalidInput);
     if (modes ? Differences(node_, *goal, true).empty() : service::mig::IsApplied(node_, *goal)) {
       return Done();
@@ -269,6 +280,7 @@ class Boot {
 
   Result<void> StopClients() const {
     service::mig::GpuClientOptions options;
+    options.stop = &StopFlag();
     if (const std::string path = TextOf(invocation_, "gpu-clients-file"); !path.empty()) {
       TRY(units, service::mig::LoadGpuClients(path));
       options.units = std::move(units);
@@ -276,10 +288,12 @@ class Boot {
     return service::mig::GpuClients(std::move(options)).Stop();
   }
 
-  static Result<void> StartClients() {
+  // How many could not be started.
+  static Result<std::size_t> StartClients() {
     TRY(started, service::mig::GpuClients({}).Start());
-    if (!started.empty()) Say("starting " + base::Join(started, ", "));
-    return {};
+    if (!started.units.empty()) Say("starting " + base::Join(started.units, ", "));
+    for (const std::string& failure : started.failures) Say("warning: " + failure);
+    return started.failures.size();
   }
 
   static service::mig::Progress TellSteps() {

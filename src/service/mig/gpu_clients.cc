@@ -20,16 +20,19 @@ namespace {
 // Longer than a unit's own limit for stopping, and shorter than what a boot unit may take.
 constexpr std::chrono::milliseconds kLimit{120'000};
 
-base::Result<base::SubprocessResult> Systemctl(std::vector<std::string> arguments) {
+base::Result<base::SubprocessResult> Systemctl(std::vector<std::string> arguments,
+                                               const std::atomic<bool>* stop = nullptr) {
   arguments.insert(arguments.begin(), "systemctl");
   base::Subprocess program;
   program.arguments = std::move(arguments);
   program.limit = kLimit;
+  program.stop = stop;
   return base::Run(program);
 }
 
-base::Result<void> Do(const std::vector<std::string>& arguments) {
-  TRY(result, Systemctl(arguments));
+base::Result<void> Do(const std::vector<std::string>& arguments,
+                      const std::atomic<bool>* stop = nullptr) {
+  TRY(result, Systemctl(arguments, stop));
   if (result.Succeeded()) return {};
   return base::MakeError(base::ErrorCode::kIo, "systemctl {} {}: {}", base::Join(arguments, " "),
                          result.Describe(), base::Trim(result.output))
@@ -82,24 +85,56 @@ base::Result<std::vector<std::string>> LoadGpuClients(const std::string& path) {
   return units;
 }
 
+base::Result<std::vector<std::string>> GpuClients::ReadJournal() const {
+  std::vector<std::string> units;
+  if (!base::Exists(Journal())) return units;
+  TRY(text, base::ReadFile(Journal()));
+  for (const std::string_view line : base::SplitLines(text)) {
+    if (!base::Trim(line).empty()) units.emplace_back(base::Trim(line));
+  }
+  return units;
+}
+
+base::Result<void> GpuClients::WriteJournal(const std::vector<std::string>& units) const {
+  if (units.empty()) return base::RemoveTree(Journal());
+  TRY_VOID(base::MakeDirectories(options_.directory, 0755));
+  return base::WriteFileAtomically(Journal(), base::Join(units, "\n") + "\n", 0644);
+}
+
 base::Result<void> GpuClients::Stop() {
   if (options_.units.empty() || !UnderSystemd()) return {};
   TRY(running, Running(options_.units));
   if (running.empty()) return {};
-  TRY_VOID(base::MakeDirectories(options_.directory, 0755));
-  TRY_VOID(base::WriteFileAtomically(Journal(), base::Join(running, "\n") + "\n", 0644));
-  for (auto unit = running.rbegin(); unit != running.rend(); ++unit) TRY_VOID(Do({"stop", *unit}));
+  // What an earlier run stopped and could not start is still to be started.
+  TRY(journal, ReadJournal());
+  for (const std::string& unit : running) {
+    if (std::find(journal.begin(), journal.end(), unit) == journal.end()) journal.push_back(unit);
+  }
+  TRY_VOID(WriteJournal(journal));
+  for (auto unit = running.rbegin(); unit != running.rend(); ++unit) {
+    TRY_VOID(Do({"stop", *unit}, options_.stop));
+  }
   return {};
 }
 
-base::Result<std::vector<std::string>> GpuClients::Start() {
-  std::vector<std::string> units;
-  if (!base::Exists(Journal())) return units;
-  TRY(text, base::ReadFile(Journal()));
-  for (const std::string_view unit : base::SplitWords(text)) units.emplace_back(unit);
-  for (const std::string& unit : units) TRY_VOID(Do({"--no-block", "start", unit}));
-  TRY_VOID(base::RemoveTree(Journal()));
-  return units;
+base::Result<StartedClients> GpuClients::Start() {
+  StartedClients started;
+  TRY(units, ReadJournal());
+  if (units.empty()) return started;
+  std::vector<std::string> left;
+  for (const std::string& unit : units) {
+    const base::Result<void> done = Do({"--no-block", "start", unit});
+    if (done.ok()) {
+      started.units.push_back(unit);
+      continue;
+    }
+    left.push_back(unit);
+    started.failures.push_back(fmt::format("{} ({}; {} names it until it starts)",
+                                           done.error().ToString(), done.error().hint(),
+                                           Journal()));
+  }
+  TRY_VOID(WriteJournal(left));
+  return started;
 }
 
 }  // namespace partita::service::mig
