@@ -7,10 +7,11 @@ up h200-vm
 mkdir "$work/run"
 exec {lock}>"$work/run/agent.lock"
 flock "$lock"
-echo "4711 partita mig apply" >&"$lock"
+echo "$$ partita mig apply" >&"$lock"
 run 4 on_node partita mig apply --want 1g.18gb:7
-complains "pid 4711 (partita mig apply) is changing this node's GPUs" "--wait"
+complains "pid $$ (partita mig apply) is changing this node's GPUs" "--wait"
 silent out
+[ "$(stat -c %a "$work/run/agent.lock")" = 600 ] || fail "others can take the lock"
 # Looking needs no lock.
 run 0 on_node partita mig plan --want 1g.18gb:7
 

@@ -1,12 +1,16 @@
 #include "service/mig/lock.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <string_view>
 #include <thread>
 
@@ -19,20 +23,25 @@ namespace partita::service::mig {
 namespace {
 
 constexpr std::chrono::milliseconds kBetweenTries{50};
+constexpr std::uint64_t kMostPid = 1 << 22;  // the kernel's PID_MAX_LIMIT
 
 bool Stopped(const ChangeLock::Request& request) {
   return request.stop != nullptr && request.stop->load();
 }
 
-// "pid 4711 (partita mig apply)", from the file of a lock that somebody holds.
+bool IsAlive(std::uint64_t pid) { return kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
+
+// "pid 4711 (partita mig apply)", from the file of a lock that somebody holds. The line may be that
+// of a holder who was killed, until the next one has written its own; and whoever locks the file
+// with another program writes none.
 std::string Holder(const std::string& path) {
   const base::Result<std::string> text = base::ReadFile(path);
   const std::string_view line = text.ok() ? base::Trim(*text) : "";
   const std::size_t space = line.find(' ');
-  // Between taking the lock and writing there is a moment without a name.
-  if (!base::ParseUnsigned(line.substr(0, space))) return "a process that has not said who it is";
+  const std::optional<std::uint64_t> pid = base::ParseUnsigned(line.substr(0, space));
+  if (!pid || *pid > kMostPid || !IsAlive(*pid)) return "a process that has not said who it is";
   if (space == std::string_view::npos) return fmt::format("pid {}", line);
-  return fmt::format("pid {} ({})", line.substr(0, space), line.substr(space + 1));
+  return fmt::format("pid {} ({})", *pid, line.substr(space + 1));
 }
 
 base::Result<void> WriteHolder(int fd, const std::string& path, const std::string& command) {
@@ -53,8 +62,10 @@ std::string RunDirectory() {
 base::Result<ChangeLock> ChangeLock::Acquire(const Request& request) {
   TRY_VOID(base::MakeDirectories(request.directory, 0755));
   const std::string path = base::JoinPath(request.directory, "agent.lock");
-  base::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644));
+  base::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!fd.valid()) return base::ErrnoError("open " + path);
+  // One that an older program made.
+  if (fchmod(fd.get(), 0600) != 0) return base::ErrnoError("close to others " + path);
   // There is no waiting for a lock and for a signal at once, so it is tried again and again.
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
@@ -62,13 +73,21 @@ base::Result<ChangeLock> ChangeLock::Acquire(const Request& request) {
     if (!request.wait || Stopped(request)) {
       return base::MakeError(base::ErrorCode::kBusy, "{} is changing this node's GPUs",
                              Holder(path))
-          .WithHint(request.wait ? "the wait for it was ended"
-                                 : "try again when it is done, or wait for it with --wait");
+          .WithHint(fmt::format("{}; fuser -v {} tells more",
+                                request.wait
+                                    ? "the wait for it was ended"
+                                    : "try again when it is done, or wait for it with --wait",
+                                path));
     }
     std::this_thread::sleep_for(kBetweenTries);
   }
   TRY_VOID(WriteHolder(fd.get(), path, request.command));
   return ChangeLock(std::move(fd));
+}
+
+ChangeLock::~ChangeLock() {
+  // Its name is nobody's from here on. Where that fails, the pid tells.
+  if (fd_.valid()) (void)!ftruncate(fd_.get(), 0);
 }
 
 }  // namespace partita::service::mig

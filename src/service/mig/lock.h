@@ -23,8 +23,13 @@ class ChangeLock {
     std::atomic<bool>* stop = nullptr;  // ends the wait
   };
 
-  // kBusy names the holder's pid and command.
+  // kBusy names the holder's pid and command. Only this user and root can hold it: whoever may read
+  // a file may lock it.
   [[nodiscard]] static base::Result<ChangeLock> Acquire(const Request& request);
+
+  ChangeLock(ChangeLock&&) = default;
+  ChangeLock& operator=(ChangeLock&&) = delete;
+  ~ChangeLock();
 
  private:
   explicit ChangeLock(base::UniqueFd fd) : fd_(std::move(fd)) {}

@@ -1,6 +1,7 @@
 #include "service/mig/lock.h"
 
 #include <stdlib.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -38,7 +39,10 @@ TEST_F(LockTest, TellsTheSecondWhoTheFirstIs) {
   EXPECT_EQ(
       second.error().ToString(),
       fmt::format("pid {} (partita mig apply -f a.yaml) is changing this node's GPUs", getpid()));
-  EXPECT_EQ(second.error().hint(), "try again when it is done, or wait for it with --wait");
+  EXPECT_EQ(second.error().hint(),
+            fmt::format("try again when it is done, or wait for it with --wait; fuser -v "
+                        "{}/run/agent.lock tells more",
+                        directory_));
 }
 
 TEST_F(LockTest, IsFreeAgainAfterwards) {
@@ -49,6 +53,36 @@ TEST_F(LockTest, IsFreeAgainAfterwards) {
   ASSERT_FALSE(third.ok());
   EXPECT_EQ(third.error().ToString(),
             fmt::format("pid {} (short) is changing this node's GPUs", getpid()));
+}
+
+TEST_F(LockTest, IsForNobodyElseAlsoWhereAnOlderProgramLeftItOpen) {
+  const std::string path = directory_ + "/run/agent.lock";
+  ASSERT_TRUE(base::MakeDirectories(directory_ + "/run", 0755).ok());
+  ASSERT_TRUE(base::WriteFile(path, "", 0644).ok());
+  const auto lock = ChangeLock::Acquire(Ask("first"));
+  ASSERT_TRUE(lock.ok());
+  EXPECT_EQ(std::filesystem::status(path).permissions(),
+            std::filesystem::perms::owner_read | std::filesystem::perms::owner_write);
+}
+
+TEST_F(LockTest, LeavesNoNameBehind) {
+  { ASSERT_TRUE(ChangeLock::Acquire(Ask("first")).ok()); }
+  EXPECT_EQ(base::ReadFile(directory_ + "/run/agent.lock").value(), "");
+}
+
+TEST_F(LockTest, DoesNotNameADeadHolder) {
+  const auto lock = ChangeLock::Acquire(Ask("first"));
+  ASSERT_TRUE(lock.ok());
+  // Of a child that was waited for, so that its number is free.
+  const pid_t dead = fork();
+  if (dead == 0) _exit(0);
+  ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
+  const std::string line = fmt::format("{} partita mig apply\n", dead);
+  ASSERT_TRUE(base::WriteFile(directory_ + "/run/agent.lock", line, 0600).ok());
+  const auto second = ChangeLock::Acquire(Ask("second"));
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().ToString(),
+            "a process that has not said who it is is changing this node's GPUs");
 }
 
 TEST_F(LockTest, WaitsForTheHolder) {
@@ -72,7 +106,7 @@ TEST_F(LockTest, EndsTheWaitWhenItIsTold) {
   request.stop = &stop;
   const auto second = ChangeLock::Acquire(request);
   ASSERT_FALSE(second.ok());
-  EXPECT_EQ(second.error().hint(), "the wait for it was ended");
+  EXPECT_TRUE(second.error().hint().starts_with("the wait for it was ended"));
 }
 
 TEST_F(LockTest, TakesTheDirectoryFromTheEnvironment) {
