@@ -210,9 +210,9 @@ class Boot {
     node_ = reader_.Read();
     const Result<NodeGoal> goal = goal_(node_);
     if (!goal.ok()) return Failed(goal.error(), kExitInvalidInput);
-    if (modes ? Differences(node_, *goal, true).empty() : service::mig::IsApplied(node_, *goal)) {
-      return Done();
-    }
+    const Result<std::vector<GpuDifference>> differences = Differences(node_, *goal, modes);
+    if (!differences.ok()) return Failed(differences.error());
+    if (modes ? differences->empty() : service::mig::IsApplied(node_, *goal)) return Done();
     Release();
     if (modes) {
       if (const Result<void> stopped = StopClients(); !stopped.ok()) return Failed(stopped.error());

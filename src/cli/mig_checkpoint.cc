@@ -21,6 +21,7 @@
 #include "config/problems.h"
 #include "model/mig_plan.h"
 
+#include "service/mig/node_plan.h"
 namespace partita::cli {
 
 namespace {
@@ -55,7 +56,8 @@ Value InstanceValue(const model::Mig& mig, const model::GpuInstance& instance) {
 
 }  // namespace
 
-Value CheckpointDocument(const model::Inventory& node) {
+base::Result<Value> CheckpointDocument(const model::Inventory& node) {
+  TRY_VOID(service::mig::CheckRead(node));
   Value devices = Value::List();
   for (const model::Gpu& gpu : node.gpus) {
     if (!gpu.mig || !gpu.uuid) continue;
@@ -158,6 +160,7 @@ base::Result<service::mig::GpuTarget> Checkpoint::ResolveDevice(const Device& de
         [&](const model::GpuInstanceProfile& p) { return p.constant.value() == instance.profile; });
     const model::PlacedInstance place{static_cast<std::size_t>(profile - geometry.profiles.begin()),
                                       instance.start};
+  TRY_VOID(service::mig::CheckRead(present));
     if (profile == geometry.profiles.end() || model::FindPlacement(geometry, place) == nullptr) {
       return base::MakeError(base::ErrorCode::kInvalid,
                              "{} offers no instance of NVML profile {} at slice {}", device.uuid,
@@ -178,9 +181,9 @@ base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
   service::mig::NodeGoal goal;
   for (const Device& device : devices_) {
     const auto found = std::find_if(node.gpus.begin(), node.gpus.end(), [&](const model::Gpu& gpu) {
-      return gpu.uuid && gpu.uuid->value() == device.uuid && gpu.mig;
+      return gpu.uuid && gpu.uuid->value() == device.uuid;
     });
-    if (found == node.gpus.end()) {
+    if (found == node.gpus.end() || (!found->mig && !found->mig_error)) {
       gone.push_back(device.uuid);
       continue;
     }
@@ -192,6 +195,10 @@ base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
 }
 
 base::Result<service::mig::NodeGoal> Checkpoint::Resolve(const model::Inventory& node) const {
+    if (!found->mig && !found->faults.empty()) {
+      gone.push_back(fmt::format("{} ({})", device.uuid, found->faults.front().text));
+      continue;
+    }
   std::vector<std::string> gone;
   TRY(goal, ResolvePresent(node, gone));
   if (!gone.empty()) {
@@ -240,7 +247,9 @@ Value Checkpoint::ToDocument() const {
 int RunMigCheckpoint(const base::Invocation& invocation) {
   const std::string path = invocation.Get("checkpoint-file").value_or("-");
   return WithMigNode(invocation, [&](const MigOptions&, const model::Inventory& node) {
-    const std::string text = base::ToJson(CheckpointDocument(node));
+    const base::Result<Value> document = CheckpointDocument(node);
+    if (!document.ok()) return ReportError(document.error());
+    const std::string text = base::ToJson(*document);
     if (path == "-") {
       std::fwrite(text.data(), 1, text.size(), stdout);
       return kExitDone;

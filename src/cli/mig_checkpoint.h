@@ -14,7 +14,8 @@
 namespace partita::cli {
 
 // Only GPUs that can do MIG. Profiles are NVML's constants, which mean the same on every board.
-[[nodiscard]] base::Value CheckpointDocument(const model::Inventory& node);
+// Fails when a GPU was not wholly read.
+[[nodiscard]] base::Result<base::Value> CheckpointDocument(const model::Inventory& node);
 
 class Checkpoint {
  public:

@@ -28,12 +28,12 @@ model::Inventory Node() {
 }
 
 TEST(Checkpoint, LooksAsReviewed) {
-  golden::ExpectGolden("mig/checkpoint-dgx.json", base::ToJson(CheckpointDocument(Node())));
+  golden::ExpectGolden("mig/checkpoint-dgx.json", base::ToJson(CheckpointDocument(Node()).value()));
 }
 
 TEST(Checkpoint, IsInForceWhereItWasTaken) {
   const model::Inventory node = Node();
-  const std::string text = base::ToJson(CheckpointDocument(node));
+  const std::string text = base::ToJson(CheckpointDocument(node).value());
   const Checkpoint checkpoint = Checkpoint::Parse(text, "checkpoint.json").value();
   const service::mig::NodeGoal goal = checkpoint.Resolve(node).value();
   ASSERT_EQ(goal.size(), node.gpus.size());
@@ -45,7 +45,7 @@ TEST(Checkpoint, IsInForceWhereItWasTaken) {
 TEST(Checkpoint, FindsGpusByUuidWhereverTheyAre) {
   model::Inventory node = Node();
   const Checkpoint checkpoint =
-      Checkpoint::Parse(base::ToJson(CheckpointDocument(node)), "checkpoint.json").value();
+      Checkpoint::Parse(base::ToJson(CheckpointDocument(node).value()), "checkpoint.json").value();
   std::swap(node.gpus[0], node.gpus[3]);
   EXPECT_FALSE(checkpoint.Resolve(node)->front().exact->empty());
   node.gpus.pop_back();
@@ -56,7 +56,7 @@ TEST(Checkpoint, FindsGpusByUuidWhereverTheyAre) {
 
 TEST(Checkpoint, RefusesWhatAGpuDoesNotOffer) {
   const model::Inventory node = Node();
-  std::string text = base::ToJson(CheckpointDocument(node));
+  std::string text = base::ToJson(CheckpointDocument(node).value());
   const std::size_t start = text.find("\"Start\": 4");
   ASSERT_NE(start, std::string::npos);
   text.replace(start, 10, "\"Start\": 9");

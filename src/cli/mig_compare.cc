@@ -16,6 +16,7 @@
 #include "cli/report_error.h"
 #include "model/mig_plan.h"
 #include "model/mig_wanted.h"
+#include "service/mig/node_plan.h"
 
 namespace partita::cli {
 
@@ -114,11 +115,12 @@ std::vector<std::size_t> LeftOut(const Asked& asked) {
 
 }  // namespace
 
-std::vector<GpuDifference> Differences(const model::Inventory& node,
-                                       const service::mig::NodeGoal& goal,
-                                       bool mode_only) {
+base::Result<std::vector<GpuDifference>> Differences(const model::Inventory& node,
+                                                     const service::mig::NodeGoal& goal,
+                                                     bool mode_only) {
   std::vector<GpuDifference> differences;
   for (const GpuTarget& target : goal) {
+    TRY_VOID(service::mig::CheckRead(node.gpus[target.gpu]));
     GpuDifference difference = DifferenceOf(node, target, mode_only);
     if (!difference.gone.empty() || !difference.added.empty()) {
       differences.push_back(std::move(difference));
@@ -179,10 +181,11 @@ Value MigDiffDocument(const model::Inventory& node, const std::vector<GpuDiffere
 
 int RunMigDiff(const base::Invocation& invocation) {
   return WithGoal(invocation, [](const Asked& asked) {
-    const std::vector<GpuDifference> differences = Differences(asked.node, asked.goal, false);
-    Print(asked.options, MigDiffDocument(asked.node, differences),
-          [&](const Look& look) { return DrawMigDiff(asked.node, differences, look); });
-    return differences.empty() ? kExitDone : kExitNotApplied;
+    const auto differences = Differences(asked.node, asked.goal, false);
+    if (!differences.ok()) return ReportError(differences.error());
+    Print(asked.options, MigDiffDocument(asked.node, *differences),
+          [&](const Look& look) { return DrawMigDiff(asked.node, *differences, look); });
+    return differences->empty() ? kExitDone : kExitNotApplied;
   });
 }
 
@@ -191,7 +194,9 @@ int RunMigAssert(const base::Invocation& invocation) {
   const bool strict = invocation.Has("strict");
   const auto with = mode_only ? WithModes : WithGoal;
   return with(invocation, [&](const Asked& asked) {
-    const std::vector<GpuDifference> differences = Differences(asked.node, asked.goal, mode_only);
+    const auto compared = Differences(asked.node, asked.goal, mode_only);
+    if (!compared.ok()) return ReportError(compared.error());
+    const std::vector<GpuDifference>& differences = *compared;
     const std::vector<std::size_t> left = strict ? LeftOut(asked) : std::vector<std::size_t>();
     const bool applied = differences.empty() && left.empty();
     Value document = MigDiffDocument(asked.node, differences);

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/value.h"
 #include "cli/drawing.h"
 #include "model/inventory.h"
@@ -17,10 +18,10 @@ struct GpuDifference {
   bool operator==(const GpuDifference&) const = default;
 };
 
-// GPUs that are as wanted are absent. With `mode_only` devices do not count.
-[[nodiscard]] std::vector<GpuDifference> Differences(const model::Inventory& node,
-                                                     const service::mig::NodeGoal& goal,
-                                                     bool mode_only);
+// GPUs that are as wanted are absent. With `mode_only` devices do not count. Fails when one of them
+// was not wholly read.
+[[nodiscard]] base::Result<std::vector<GpuDifference>> Differences(
+    const model::Inventory& node, const service::mig::NodeGoal& goal, bool mode_only);
 
 [[nodiscard]] Lines DrawMigDiff(const model::Inventory& node,
                                 const std::vector<GpuDifference>& differences,

@@ -20,6 +20,7 @@
 #include "model/mig_plan.h"
 #include "model/mig_wanted.h"
 #include "model/profile_name.h"
+#include "service/mig/node_plan.h"
 
 namespace partita::cli {
 
@@ -173,7 +174,8 @@ std::string LabelOf(const std::string& profile) {
 
 }  // namespace
 
-Value ExportConfig(const model::Inventory& node, const std::string& label) {
+base::Result<Value> ExportConfig(const model::Inventory& node, const std::string& label) {
+  TRY_VOID(service::mig::CheckRead(node));
   const std::vector<Entry> entries = MergedEntries(node);
   std::set<std::uint32_t> boards;
   for (const model::Gpu& gpu : node.gpus) boards.insert(gpu.pci_device_id);
@@ -190,6 +192,9 @@ Value ExportConfig(const model::Inventory& node, const std::string& label) {
 }
 
 base::Result<Value> GenerateConfig(const model::Inventory& node) {
+  for (const model::Gpu& gpu : node.gpus) {
+    if (gpu.mig) TRY_VOID(service::mig::CheckRead(gpu));
+  }
   const std::vector<Board> boards = Boards(node);
   if (boards.empty()) {
     return base::Error(base::ErrorCode::kUnsupported, "no MIG-capable devices found on the system");
@@ -289,7 +294,9 @@ void PrintConfig(const MigOptions& options, const Value& config) {
 int RunMigExport(const base::Invocation& invocation) {
   const std::string label = invocation.Get("config-label").value_or("current");
   return WithMigNode(invocation, [&](const MigOptions& options, const model::Inventory& node) {
-    PrintConfig(options, ExportConfig(node, label));
+    const base::Result<Value> config = ExportConfig(node, label);
+    if (!config.ok()) return ReportError(config.error());
+    PrintConfig(options, *config);
     return kExitDone;
   });
 }

@@ -11,7 +11,8 @@ namespace partita::cli {
 
 // The node as it is: GPUs that are alike in one entry, in order of first appearance; `devices` is
 // "all" where an entry covers every GPU of its boards, and boards are named only where they differ.
-[[nodiscard]] base::Value ExportConfig(const model::Inventory& node, const std::string& label);
+[[nodiscard]] base::Result<base::Value> ExportConfig(const model::Inventory& node,
+                                                     const std::string& label);
 
 // Every configuration that makes sense on this node: off, on and empty, balanced, and each profile
 // as often as it fits. kUnsupported when no GPU can do MIG or none lists profiles.

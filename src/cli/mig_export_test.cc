@@ -30,7 +30,7 @@ model::Inventory Node(const std::vector<std::string>& gpus) {
 
 // The entries on one line each: "0x20B010DE [0] off".
 std::string Entries(const std::vector<std::string>& gpus) {
-  const base::Value file = ExportConfig(Node(gpus), "current");
+  const base::Value file = ExportConfig(Node(gpus), "current").value();
   std::string text;
   for (const base::Value& spec : file.Find("mig-configs")->Find("current")->items()) {
     if (const base::Value* filter = spec.Find("device-filter")) {
@@ -55,8 +55,8 @@ TEST(ExportConfig, MergesGpusThatAreAlike) {
 
 TEST(ExportConfig, LooksAsReviewed) {
   const model::Inventory node = DgxA100Mixed().inventory;
-  golden::ExpectGolden("mig/export-dgx.yaml", base::ToYaml(ExportConfig(node, "current")));
-  golden::ExpectGolden("mig/export-dgx.json", base::ToJson(ExportConfig(node, "current")));
+  golden::ExpectGolden("mig/export-dgx.yaml", base::ToYaml(ExportConfig(node, "current").value()));
+  golden::ExpectGolden("mig/export-dgx.json", base::ToJson(ExportConfig(node, "current").value()));
 }
 
 TEST(GenerateConfig, LooksAsReviewed) {

@@ -15,11 +15,15 @@ base::StateFile MemoryFile() { return {base::StateDirectory() + "/mig.json", "mi
 
 base::Result<void> Remember(const model::Inventory& after, const service::mig::NodeGoalFn& goal) {
   TRY(targets, goal(after));
+  // Only what was meant: another GPU may be in a state that nobody can read.
+  model::Inventory meant;
   std::vector<std::string> uuids;
   for (const service::mig::GpuTarget& target : targets) {
+    meant.gpus.push_back(after.gpus[target.gpu]);
     if (const auto& uuid = after.gpus[target.gpu].uuid) uuids.push_back(uuid->value());
   }
-  TRY(now, Checkpoint::Parse(base::ToJson(CheckpointDocument(after)), "what is there"));
+  TRY(document, CheckpointDocument(meant));
+  TRY(now, Checkpoint::Parse(base::ToJson(document), "what is there"));
   TRY(before, RecallApplied());
   Checkpoint layout = before.layout.value_or(Checkpoint());
   layout.Update(now, uuids);

@@ -15,6 +15,7 @@
 #include "cli/report_error.h"
 #include "cli/terminal.h"
 #include "cli/words.h"
+#include "model/unread.h"
 
 namespace partita::cli {
 
@@ -157,7 +158,8 @@ Lines DrawNotCapable(const model::Inventory& node, const Look& look) {
     const std::string label = GpuLabel(gpu);
     Line first = Line().Add(label, Ink::kStrong).Add(" ");
     const std::string name = Clean(gpu.name, look.utf8);
-    const std::string why = gpu.faults.empty() ? "cannot do MIG" : gpu.faults.front().text;
+    const std::optional<base::Error> unknown = model::WhyMigUnknown(gpu);
+    const std::string why = unknown ? unknown->ToString() : "cannot do MIG";
     const std::string text =
         label == gpu.name ? why : fmt::format("{} {}", name, Clean(why, look.utf8));
     Append(Wrapped(first, kIndent, text, Ink::kPlain, look), lines);

@@ -34,7 +34,9 @@ Outcome AssertedThroughPci(const Selected& selected) {
   if (const std::vector<std::string> why = service::mig::OutOfReach(*node, *goal); !why.empty()) {
     return Failure{base::Join(why, "; "), kExitNoDriver};
   }
-  return Differences(*node, *goal, true).empty() ? Outcome() : NotApplied();
+  const auto differences = Differences(*node, *goal, true);
+  if (!differences.ok()) return Fail(differences.error());
+  return differences->empty() ? Outcome() : NotApplied();
 }
 
 // The reference judges the file alone, on machines without a GPU too. What these GPUs could not be
@@ -73,7 +75,9 @@ Outcome Asserted(const Invocation& invocation) {
       service::mig::ResolveConfig(selected->file, *selected->config, node);
   if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
   const bool mode_only = invocation.Has("mode-only");
-  if (!Differences(node, *goal, mode_only).empty()) return NotApplied();
+  const auto differences = Differences(node, *goal, mode_only);
+  if (!differences.ok()) return Fail(differences.error());
+  if (!differences->empty()) return NotApplied();
   // Of modes the reference says here that they are right.
   if (mode_only || NamesAGpu(*selected->config, node)) return std::nullopt;
   Failure failure = NotApplied();

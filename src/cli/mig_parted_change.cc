@@ -74,10 +74,11 @@ class Change {
     if (unread) return unread;
     const Result<service::mig::NodeGoal> goal = goal_(node);
     if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
-    const std::vector<GpuDifference> differences = Differences(node, *goal, modes);
-    Debug("{} of {} GPUs have other {}", differences.size(), goal->size(),
+    const auto differences = Differences(node, *goal, modes);
+    if (!differences.ok()) return Fail(differences.error());
+    Debug("{} of {} GPUs have other {}", differences->size(), goal->size(),
           modes ? "modes" : "devices");
-    if (differences.empty() && (modes || AtTheirPlaces(node, *goal))) {
+    if (differences->empty() && (modes || AtTheirPlaces(node, *goal))) {
       return std::nullopt;
     }
     Release();  // programs that hooks stop or start may need the GPUs for themselves
@@ -93,7 +94,11 @@ class Change {
     const Result<service::mig::NodeGoal> goal = modes_(*node);
     if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
     const std::vector<std::string> why = service::mig::OutOfReach(*node, *goal);
-    if (why.empty() && Differences(*node, *goal, true).empty()) return std::nullopt;
+    if (why.empty()) {
+      const auto differences = Differences(*node, *goal, true);
+      if (!differences.ok()) return Fail(differences.error());
+      if (differences->empty()) return std::nullopt;
+    }
     if (!why.empty() && why.size() == goal->size()) {
       return Failure{base::Join(why, "; "), kExitNoDriver};
     }

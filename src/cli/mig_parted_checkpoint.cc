@@ -25,8 +25,9 @@ Outcome Checkpointed(const Invocation& invocation) {
   hw::InventoryReader reader(Reading());
   model::Inventory node;
   if (Outcome failure = ReadNode(reader, node)) return failure;
-  const std::string text = base::ToJson(CheckpointDocument(node));
-  const Result<void> written = base::WriteFileAtomically(*path, text, 0600);
+  const Result<base::Value> document = CheckpointDocument(node);
+  if (!document.ok()) return Fail(document.error());
+  const Result<void> written = base::WriteFileAtomically(*path, base::ToJson(*document), 0600);
   return written.ok() ? Outcome() : Fail(written.error());
 }
 

@@ -84,7 +84,8 @@ TEST(MigPlanPicture, HasAStatusForEveryOutcome) {
 
 TEST(MigDiff, LooksAsReviewed) {
   const Sample sample;
-  const std::vector<GpuDifference> differences = Differences(sample.node, sample.goal, false);
+  const std::vector<GpuDifference> differences =
+      Differences(sample.node, sample.goal, false).value();
   golden::ExpectGolden("mig/diff-dgx.txt",
                        ToString(DrawMigDiff(sample.node, differences, Look{}), false));
   golden::ExpectGolden("mig/diff-dgx.json",
@@ -93,9 +94,10 @@ TEST(MigDiff, LooksAsReviewed) {
 
 TEST(MigDiff, LeavesOutWhatIsAsWanted) {
   const Sample sample;
-  EXPECT_TRUE(Differences(sample.node, GoalFor(sample.node, {{5, "1c.7g.40gb:7"}}), false).empty());
-  EXPECT_TRUE(Differences(sample.node, GoalFor(sample.node, {{5, "none"}}), true).empty());
-  EXPECT_FALSE(Differences(sample.node, GoalFor(sample.node, {{5, "off"}}), true).empty());
+  EXPECT_TRUE(
+      Differences(sample.node, GoalFor(sample.node, {{5, "1c.7g.40gb:7"}}), false)->empty());
+  EXPECT_TRUE(Differences(sample.node, GoalFor(sample.node, {{5, "none"}}), true)->empty());
+  EXPECT_FALSE(Differences(sample.node, GoalFor(sample.node, {{5, "off"}}), true)->empty());
 }
 
 TEST(WantedText, TakesEverySpelling) {

@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/gpu_selection.h"
 #include "config/problems.h"
+#include "service/mig/node_plan.h"
 
 namespace partita::cli {
 
@@ -156,6 +157,9 @@ base::Result<NodeGoal> MigRequest::ResolveWords(const model::Inventory& node) co
       continue;
     }
     TRY(target, ResolveWanted(*wanted_, gpu));
+    if (gpu.mig_error && (gpu.mig || gpu.faults.empty())) {
+      TRY_VOID(service::mig::CheckRead(gpu));
+    }
     goal.push_back({i, std::move(target)});
   }
   return goal;

@@ -16,6 +16,7 @@
 #include "cli/status_document.h"
 #include "cli/words.h"
 #include "model/mig_plan.h"
+#include "model/unread.h"
 
 namespace partita::cli {
 
@@ -62,6 +63,11 @@ void AddUnclaimed(const Gpu& gpu, const Look& look, Lines& lines) {
   }
 }
 
+void AddUnknown(const base::Error& why, const Look& look, Lines& lines) {
+  const Line mark = Line().PadTo(kIndent).Add(look.glyphs().fault, Ink::kFault).Add(" ");
+  Append(Wrapped(mark, mark.width(), Clean(why.ToString(), look.utf8), Ink::kPlain, look), lines);
+}
+
 Value InstanceValue(const GpuInstance& instance) {
   Value devices = Value::List();
   for (const model::ComputeInstance& compute : instance.compute_instances) {
@@ -86,7 +92,7 @@ Value GpuValue(const Gpu& gpu) {
   if (gpu.uuid) map.Set("uuid", gpu.uuid->value());
   map.Set("product", gpu.name).Set("pciAddress", gpu.pci.ToString());
   map.Set("migCapable", gpu.mig.has_value());
-  if (!gpu.mig && !gpu.faults.empty()) map.Set("fault", gpu.faults.front().text);
+  if (const auto why = model::WhyMigUnknown(gpu)) map.Set("fault", why->ToString());
   Value holders = Value::List();
   for (const model::Process& process : gpu.processes) holders.Add(HolderValue(process));
   if (gpu.mig) {
@@ -133,14 +139,10 @@ Lines DrawMigShow(const model::Inventory& node, const Look& look) {
   for (const Gpu& gpu : node.gpus) {
     if (!lines.empty()) lines.emplace_back();
     lines.push_back(DrawGpuHeading(gpu, look));
-    if (!gpu.mig && !gpu.faults.empty()) {
-      // Whether it can do MIG, nobody can ask now.
-      const Line mark = Line().PadTo(kIndent).Add(look.glyphs().fault, Ink::kFault).Add(" ");
-      const std::string text = Clean(gpu.faults.front().text, look.utf8);
-      Append(Wrapped(mark, mark.width(), text, Ink::kPlain, look), lines);
-    } else {
-      lines.push_back(MigModeLine(gpu, kIndent));
-    }
+    const std::optional<base::Error> unknown = model::WhyMigUnknown(gpu);
+    if (unknown) AddUnknown(*unknown, look, lines);
+    // Whether one that did not answer can do MIG, nobody can say.
+    if (gpu.mig || !unknown) lines.push_back(MigModeLine(gpu, kIndent));
     if (gpu.mig && gpu.mig->enabled) {
       Append(DrawSlices(gpu, kIndent, look), lines);
       AddUnclaimed(gpu, look, lines);

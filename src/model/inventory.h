@@ -187,7 +187,8 @@ struct Gpu {
   std::optional<ComputeMode> compute_mode;
   std::optional<bool> ecc, ecc_pending;
   std::optional<std::uint32_t> addressing_mode, virtualization_mode;
-  std::optional<Mig> mig;  // absent: this GPU cannot do MIG
+  std::optional<Mig> mig;                // absent: this GPU cannot do MIG…
+  std::optional<base::Error> mig_error;  // …unless this says why `mig` is absent or has gaps
 
   Readings readings;
   std::vector<Process> processes;
@@ -205,6 +206,7 @@ enum class PathLevel : std::uint32_t {
   kSystem = 50,
 };
 struct GpuLink {
+  std::optional<base::Error> processes_error;  // why some may be missing
   PciAddress a, b;  // a < b
   std::optional<PathLevel> path;
   std::uint32_t nvlinks = 0;  // direct ones

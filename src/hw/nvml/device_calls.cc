@@ -40,4 +40,16 @@ bool DeviceCalls::Note(const char* function, nvmlReturn_t code) {
   return false;
 }
 
+bool DeviceCalls::NoteGap(const char* function,
+                          nvmlReturn_t code,
+                          std::optional<base::Error>& gap) {
+  if (Note(function, code)) return true;
+  if (gap || MeansAbsent(code)) return false;
+  // It was not asked at all, since the GPU is lost.
+  const bool given_up = code == Caller::kGivenUp && !faults_.empty();
+  gap = given_up ? base::Error(base::ErrorCode::kUnavailable, faults_.back().text)
+                 : NvmlError(function, code);
+  return false;
+}
+
 }  // namespace partita::hw::nvml

@@ -65,6 +65,10 @@ class DeviceCalls {
   // Keeps a failure. True for success.
   bool Note(const char* function, nvmlReturn_t code);
 
+  // The same for a call that the whole picture depends on: what it lacks for this is kept in `gap`,
+  // unless it lacks something already.
+  bool NoteGap(const char* function, nvmlReturn_t code, std::optional<base::Error>& gap);
+
   void AddFault(model::Fault fault) { faults_.push_back(std::move(fault)); }
 
   [[nodiscard]] bool session_lost() const { return session_lost_; }

@@ -105,7 +105,9 @@ using ListFunction = Function<decltype(nvmlDeviceGetComputeRunningProcesses_v3)>
 constexpr int kAttempts = 6;
 
 // The count goes in as room and comes out as need, and processes may start between two calls.
-std::vector<nvmlProcessInfo_t> ListProcesses(DeviceCalls& calls, const ListFunction& function) {
+std::vector<nvmlProcessInfo_t> ListProcesses(DeviceCalls& calls,
+                                             const ListFunction& function,
+                                             std::optional<base::Error>& gap) {
   std::vector<nvmlProcessInfo_t> list(16);
   nvmlReturn_t code = NVML_ERROR_INSUFFICIENT_SIZE;
   for (int attempt = 0; attempt < kAttempts && code == NVML_ERROR_INSUFFICIENT_SIZE; ++attempt) {
@@ -117,7 +119,7 @@ std::vector<nvmlProcessInfo_t> ListProcesses(DeviceCalls& calls, const ListFunct
       list.resize(std::min<std::size_t>(count, list.size()));
     }
   }
-  if (!calls.Note(function.name(), code)) list.clear();
+  if (!calls.NoteGap(function.name(), code, gap)) list.clear();
   return list;
 }
 
@@ -228,10 +230,11 @@ void ReadReadings(DeviceCalls& calls, model::Readings& readings) {
   if (readings.performance_state == NVML_PSTATE_UNKNOWN) readings.performance_state.reset();
 }
 
-void ReadProcesses(DeviceCalls& calls, std::vector<model::Process>& processes) {
+void ReadProcesses(DeviceCalls& calls, model::Gpu& gpu) {
   const Api& api = calls.api();
+  std::vector<model::Process>& processes = gpu.processes;
   const auto list = [&](const ListFunction& function, model::ProcessKind kind) {
-    for (const nvmlProcessInfo_t& entry : ListProcesses(calls, function)) {
+    for (const nvmlProcessInfo_t& entry : ListProcesses(calls, function, gpu.processes_error)) {
       model::Process process;
       process.pid = model::Pid(entry.pid);
       process.kind = kind;

@@ -59,15 +59,20 @@ model::ProfileName NameOf(unsigned constant,
                                        info.name);
 }
 
-std::vector<model::Placement> ReadPlacements(DeviceCalls& calls, unsigned profile_id) {
-  const Api& api = calls.api();
+std::vector<model::Placement> ReadPlacements(DeviceCalls& calls,
+                                             unsigned profile_id,
+                                             std::optional<base::Error>& gap) {
+  const auto& function = calls.api().gi_placements;
+  const auto ask = [&](nvmlGpuInstancePlacement_t* list, unsigned* count) {
+    const nvmlReturn_t code = calls.Raw(function, calls.device(), profile_id, list, count);
+    return calls.NoteGap(function.name(), code, gap);
+  };
   // Without an array the call says how many there are; with one it writes them all, whatever room
   // the count promises.
   unsigned count = 0;
-  nvmlGpuInstancePlacement_t* none = nullptr;
-  if (!calls.Ask(api.gi_placements, profile_id, none, &count) || count == 0) return {};
+  if (!ask(nullptr, &count) || count == 0) return {};
   std::vector<nvmlGpuInstancePlacement_t> list(std::max<std::size_t>(count, kRoom));
-  if (!calls.Ask(api.gi_placements, profile_id, list.data(), &count)) return {};
+  if (!ask(list.data(), &count)) return {};
   list.resize(std::min<std::size_t>(count, list.size()));
   std::vector<model::Placement> placements;
   placements.reserve(list.size());
@@ -98,7 +103,10 @@ model::GpuInstanceProfile ToProfile(unsigned constant,
   return profile;
 }
 
-void ReadProfiles(DeviceCalls& calls, const std::optional<model::Memory>& memory, model::Mig& mig) {
+void ReadProfiles(DeviceCalls& calls,
+                  const std::optional<model::Memory>& memory,
+                  model::Mig& mig,
+                  std::optional<base::Error>& gap) {
   const Api& api = calls.api();
   // The constants are counted up until the driver knows no more of them: a list compiled in here
   // would hide the profiles of newer drivers.
@@ -107,10 +115,10 @@ void ReadProfiles(DeviceCalls& calls, const std::optional<model::Memory>& memory
     const nvmlReturn_t code = AskProfile(calls, constant, info);
     if (code == NVML_ERROR_NOT_SUPPORTED) continue;
     if (code == NVML_ERROR_INVALID_ARGUMENT) break;
-    if (!calls.Note(api.gi_profile_v.name(), code)) break;
+    if (!calls.NoteGap(api.gi_profile_v.name(), code, gap)) break;
 
     model::GpuInstanceProfile profile = ToProfile(constant, info, memory);
-    profile.placements = ReadPlacements(calls, info.id);
+    profile.placements = ReadPlacements(calls, info.id, gap);
     if (mig.enabled) profile.remaining = calls.Get<unsigned>(api.gi_remaining, info.id);
     for (const model::Placement& placement : profile.placements) {
       mig.memory_slices = std::max(mig.memory_slices, placement.start + placement.size);
@@ -128,8 +136,10 @@ bool Vanished(nvmlReturn_t code) {
 // profile alone, so it is asked once per profile.
 class InstanceReader {
  public:
-  InstanceReader(DeviceCalls& calls, const std::vector<model::GpuInstanceProfile>& profiles)
-      : calls_(calls), profiles_(profiles) {}
+  InstanceReader(DeviceCalls& calls,
+                 const std::vector<model::GpuInstanceProfile>& profiles,
+                 std::optional<base::Error>& gap)
+      : calls_(calls), profiles_(profiles), gap_(gap) {}
 
   std::vector<model::GpuInstance> Read() {
     std::vector<model::GpuInstance> instances;
@@ -138,9 +148,10 @@ class InstanceReader {
       // that number (on the A30), so there is room for more.
       std::array<nvmlGpuInstance_t, kRoom> handles{};
       unsigned count = 0;
-      if (!calls_.Ask(calls_.api().gpu_instances, profile.id.value(), handles.data(), &count)) {
-        continue;
-      }
+      const auto& function = calls_.api().gpu_instances;
+      const nvmlReturn_t code =
+          calls_.Raw(function, calls_.device(), profile.id.value(), handles.data(), &count);
+      if (!calls_.NoteGap(function.name(), code, gap_)) continue;
       for (std::size_t i = 0; i < std::min<std::size_t>(count, handles.size()); ++i) {
         ReadInstance(handles.at(i), profile, instances);
       }
@@ -156,7 +167,7 @@ class InstanceReader {
                     std::vector<model::GpuInstance>& instances) {
     nvmlGpuInstanceInfo_t info{};
     const nvmlReturn_t code = calls_.Raw(calls_.api().gi_info, handle, &info);
-    if (Vanished(code) || !calls_.Note(calls_.api().gi_info.name(), code)) return;
+    if (Vanished(code) || !calls_.NoteGap(calls_.api().gi_info.name(), code, gap_)) return;
     model::GpuInstance instance;
     instance.id = model::GpuInstanceId(info.id);
     instance.profile = model::ProfileId(info.profileId);
@@ -177,7 +188,9 @@ class InstanceReader {
       unsigned count = 0;
       const nvmlReturn_t code =
           calls_.Raw(calls_.api().compute_instances, handle, kind.id, handles.data(), &count);
-      if (Vanished(code) || !calls_.Note(calls_.api().compute_instances.name(), code)) continue;
+      if (Vanished(code) || !calls_.NoteGap(calls_.api().compute_instances.name(), code, gap_)) {
+        continue;
+      }
       for (std::size_t i = 0; i < std::min<std::size_t>(count, handles.size()); ++i) {
         slices += kind.sliceCount;
         ReadComputeInstance(handles.at(i), kind, instance);
@@ -192,7 +205,7 @@ class InstanceReader {
                            model::GpuInstance& instance) {
     nvmlComputeInstanceInfo_t info{};
     const nvmlReturn_t code = calls_.Raw(calls_.api().ci_info, handle, &info);
-    if (Vanished(code) || !calls_.Note(calls_.api().ci_info.name(), code)) return;
+    if (Vanished(code) || !calls_.NoteGap(calls_.api().ci_info.name(), code, gap_)) return;
     model::ComputeInstance compute;
     compute.id = model::ComputeInstanceId(info.id);
     compute.profile = info.profileId;
@@ -236,7 +249,9 @@ class InstanceReader {
           calls_.Raw(calls_.api().ci_profile, handle, constant,
                      unsigned{NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED}, &info);
       if (code == NVML_ERROR_NOT_SUPPORTED) continue;
-      if (Vanished(code) || !calls_.Note(calls_.api().ci_profile.name(), code)) break;
+      if (Vanished(code)) break;
+      // A list that is cut short must not be taken for that of the next instance.
+      if (!calls_.NoteGap(calls_.api().ci_profile.name(), code, gap_)) return kinds;
       kinds.push_back(info);
     }
     std::stable_sort(kinds.begin(), kinds.end(),
@@ -248,6 +263,7 @@ class InstanceReader {
 
   DeviceCalls& calls_;
   const std::vector<model::GpuInstanceProfile>& profiles_;
+  std::optional<base::Error>& gap_;
   std::map<model::ProfileId, std::vector<nvmlComputeInstanceProfileInfo_t>> compute_profiles_;
 };
 
@@ -257,12 +273,14 @@ void ReadMig(DeviceCalls& calls, model::Gpu& gpu) {
   unsigned current = 0;
   unsigned pending = 0;
   // "Not supported" here, and only here, means that the board has no MIG.
-  if (!calls.Ask(calls.api().mig_mode, &current, &pending)) return;
+  const auto& function = calls.api().mig_mode;
+  const nvmlReturn_t code = calls.Raw(function, calls.device(), &current, &pending);
+  if (!calls.NoteGap(function.name(), code, gpu.mig_error)) return;
   model::Mig mig;
   mig.enabled = current == NVML_DEVICE_MIG_ENABLE;
   mig.pending_enabled = pending == NVML_DEVICE_MIG_ENABLE;
-  ReadProfiles(calls, gpu.memory, mig);
-  if (mig.enabled) mig.instances = InstanceReader(calls, mig.profiles).Read();
+  ReadProfiles(calls, gpu.memory, mig, gpu.mig_error);
+  if (mig.enabled) mig.instances = InstanceReader(calls, mig.profiles, gpu.mig_error).Read();
   gpu.mig = std::move(mig);
 }
 

@@ -7,7 +7,8 @@
 namespace partita::hw::nvml {
 
 // Mode, profiles, placements and what is made of them; `gpu.mig` stays absent if the GPU cannot do
-// MIG. Needs `gpu.memory`, which the names of profiles depend on.
+// MIG, and `gpu.mig_error` says what could not be read. Needs `gpu.memory`, which the names of
+// profiles depend on.
 void ReadMig(DeviceCalls& calls, model::Gpu& gpu);
 
 }  // namespace partita::hw::nvml

@@ -101,7 +101,7 @@ void ReadGpu(const Session& session,
   publish();
   ReadMig(calls, draft.gpu);
   publish();
-  ReadProcesses(calls, draft.gpu.processes);
+  ReadProcesses(calls, draft.gpu);
   if (readings) ReadReadings(calls, draft.gpu.readings);
   publish();
 }
@@ -319,6 +319,9 @@ class Reader::Impl {
     GpuDraft result = draft->Take();
     if (report.outcome == Worker::Outcome::kDone) return result;
     result.gpu.faults.push_back(HungFault(report));
+    const base::Error hung(base::ErrorCode::kTimeout, result.gpu.faults.back().text);
+    if (!result.gpu.mig && !result.gpu.mig_error) result.gpu.mig_error = hung;
+    if (!result.gpu.processes_error) result.gpu.processes_error = hung;
     result.identified = false;
     if (report.outcome == Worker::Outcome::kHung) ProbeLibrary();
     return result;

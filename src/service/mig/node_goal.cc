@@ -64,7 +64,9 @@ class Resolver {
     for (std::size_t i = 0; i < inventory_.gpus.size(); ++i) {
       const model::Gpu& gpu = inventory_.gpus[i];
       if (!spec.Selects(gpu)) continue;
-      if (gpu.mig || (scope_ == Scope::kModes && !gpu.faults.empty()))
+      if (gpu.mig_error && (gpu.mig || gpu.faults.empty()))
+        NoteUnread(gpu);
+      else if (gpu.mig || (scope_ == Scope::kModes && !gpu.faults.empty()))
         AddTarget(spec, i);
       else if (!spec.all_devices)
         AddWithoutMig(spec, i);
@@ -72,6 +74,7 @@ class Resolver {
   }
 
   base::Result<NodeGoal> Take() {
+    if (unread_) return *std::move(unread_);
     TRY_VOID(problems_.ToResult());
     std::sort(goal_.begin(), goal_.end(),
               [](const GpuTarget& a, const GpuTarget& b) { return a.gpu < b.gpu; });
@@ -86,6 +89,12 @@ class Resolver {
                     fmt::format("{} cannot be told without the driver", selector.ToString()),
                     "while no driver is loaded, choose by index, PCI address or device-filter");
     }
+  }
+
+  // Whether it can do MIG, or what it can do, is not known, and no mistake of the file.
+  void NoteUnread(const model::Gpu& gpu) {
+    if (base::Result<void> read = CheckRead(gpu); !read.ok() && !unread_)
+      unread_ = std::move(read).error();
   }
 
   // One that was chosen by name and has no MIG, or cannot be asked whether it has.
@@ -138,6 +147,7 @@ class Resolver {
   Scope scope_;
   std::vector<const MigSpec*> source_;  // by GPU: the entry that its target is from
   std::vector<Kind> kinds_;             // of the entry in hand
+  std::optional<base::Error> unread_;   // of the first GPU that was not wholly read
   NodeGoal goal_;
 };
 

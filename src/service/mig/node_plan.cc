@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "model/holder.h"
+#include "model/unread.h"
 #include "service/mig/exact_plan.h"
 
 namespace partita::service::mig {
@@ -40,14 +41,21 @@ std::variant<GpuPlan, Refusal> PlanExactly(const model::Gpu& gpu,
   return plan;
 }
 
+// What goes, goes with everything that somebody may have begun in it.
+bool Destroys(const GpuPlan& plan) {
+  const auto loses = [](const model::KeptInstance& kept) { return !kept.destroy.empty(); };
+  return plan.mode != model::ModeChange::kNone || plan.reset || !plan.layout.destroyed.empty() ||
+         std::any_of(plan.layout.kept.begin(), plan.layout.kept.end(), loses);
+}
+
+Refusal Unknown(const base::Error& why) { return {why.ToString(), why.hint(), {}}; }
+
 GpuOutcome PlanOne(const model::Inventory& inventory,
                    const GpuTarget& target,
                    model::MigPlanners& planners) {
   const model::Gpu& gpu = inventory.gpus[target.gpu];
+  if (const auto why = model::WhyMigUnknown(gpu)) return {target.gpu, {}, Unknown(*why)};
   if (!gpu.mig) {
-    if (!gpu.faults.empty())
-      return {
-          target.gpu, {}, Refusal{gpu.faults.front().text, "leave it out of the selection", {}}};
     if (!target.goal.mig_enabled) return {target.gpu, {}, GpuPlan{}};
     return {
         target.gpu,
@@ -55,9 +63,13 @@ GpuOutcome PlanOne(const model::Inventory& inventory,
         Refusal{fmt::format("{} cannot do MIG", gpu.name), "leave it out of the selection", {}}};
   }
   const model::MigPlanner& planner = planners.For(*gpu.mig);
-  return {
+  GpuOutcome outcome{
       target.gpu, planner.geometry(),
       target.exact ? PlanExactly(gpu, planner, target) : model::PlanGpu(gpu, planner, target.goal)};
+  const auto* plan = std::get_if<GpuPlan>(&outcome.plan);
+  if (const auto why = model::WhyHoldersUnknown(gpu); why && plan != nullptr && Destroys(*plan))
+    outcome.plan = Unknown(*why);
+  return outcome;
 }
 
 template <typename Test>
@@ -121,7 +133,8 @@ NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal) {
 
 bool IsApplied(const model::Inventory& inventory, const GpuTarget& target) {
   const model::Gpu& gpu = inventory.gpus[target.gpu];
-  if (!gpu.mig) return gpu.faults.empty() && !target.goal.mig_enabled;
+  if (model::WhyMigUnknown(gpu)) return false;
+  if (!gpu.mig) return !target.goal.mig_enabled;
   if (target.exact) {
     model::MigPlanners planners;
     const GpuOutcome outcome = PlanOne(inventory, target, planners);
@@ -169,13 +182,22 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
 }
 
 std::string Describe(const model::Gpu& gpu) {
-  if (!gpu.mig) {
-    return gpu.faults.empty() ? "no MIG" : gpu.faults.front().text;
-  }
+  if (const auto why = model::WhyMigUnknown(gpu)) return "unknown: " + why->ToString();
+  if (!gpu.mig) return "no MIG";
   std::string text = gpu.mig->enabled ? "MIG on" : "MIG off";
   if (gpu.mig->pending_enabled != gpu.mig->enabled)
     text += gpu.mig->pending_enabled ? " (on after a reset)" : " (off after a reset)";
   if (!gpu.mig->enabled) return text;
+base::Result<void> CheckRead(const model::Gpu& gpu) {
+  if (auto why = model::WhyMigUnknown(gpu)) return std::move(*why).Within(NameOf(gpu));
+  return {};
+}
+
+base::Result<void> CheckRead(const model::Inventory& inventory) {
+  for (const model::Gpu& gpu : inventory.gpus) TRY_VOID(CheckRead(gpu));
+  return {};
+}
+
   std::vector<const model::GpuInstance*> instances;
   for (const model::GpuInstance& instance : gpu.mig->instances) instances.push_back(&instance);
   std::sort(instances.begin(), instances.end(),

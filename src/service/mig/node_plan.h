@@ -41,10 +41,15 @@ struct NodePlan {
 
 // Why a GPU is refused or blocked, a line each: "GPU 0: 1g.5gb at slice 6 is in use by pid 4711
 // (python3) in pod default/train (main)". Empty when it is neither.
+// Fails, with the name of the GPU, unless all that MIG made of it is known: what is missing from an
+// inventory must not be taken for what is not there.
+[[nodiscard]] base::Result<void> CheckRead(const model::Gpu& gpu);
+[[nodiscard]] base::Result<void> CheckRead(const model::Inventory& inventory);
+
 [[nodiscard]] std::vector<std::string> Reasons(const model::Inventory& inventory,
                                                const GpuOutcome& outcome);
 
-// What is on a GPU: "MIG on: 3g.20gb@4, 1g.5gb@0 (no compute instance)".
+// What is on a GPU: "MIG on: 3g.20gb@4, 1g.5gb@0 (no compute instance)", or why nobody knows.
 [[nodiscard]] std::string Describe(const model::Gpu& gpu);
 
 }  // namespace partita::service::mig

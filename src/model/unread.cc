@@ -1,0 +1,23 @@
+#include "model/unread.h"
+
+#include <utility>
+
+namespace partita::model {
+
+std::optional<base::Error> WhyMigUnknown(const Gpu& gpu) {
+  if (!gpu.mig && !gpu.faults.empty()) {
+    return base::Error(base::ErrorCode::kUnavailable, gpu.faults.front().text)
+        .WithHint("leave it out of the selection");
+  }
+  if (!gpu.mig_error) return std::nullopt;
+  base::Error error = *gpu.mig_error;
+  return std::move(error).Within("what MIG has made of it cannot be read");
+}
+
+std::optional<base::Error> WhyHoldersUnknown(const Gpu& gpu) {
+  if (!gpu.processes_error) return std::nullopt;
+  base::Error error = *gpu.processes_error;
+  return std::move(error).Within("who uses it cannot be read");
+}
+
+}  // namespace partita::model

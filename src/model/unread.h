@@ -1,0 +1,17 @@
+// Whether an inventory tells the whole truth of a GPU. What was not read is not what is not there.
+#pragma once
+
+#include <optional>
+
+#include "base/result.h"
+#include "model/inventory.h"
+
+namespace partita::model {
+
+// Why `gpu.mig` is not all there is to know of this GPU's MIG; nothing when it is.
+[[nodiscard]] std::optional<base::Error> WhyMigUnknown(const Gpu& gpu);
+
+// Why somebody may use this GPU who is not among `gpu.processes`; nothing when all are.
+[[nodiscard]] std::optional<base::Error> WhyHoldersUnknown(const Gpu& gpu);
+
+}  // namespace partita::model
