@@ -66,20 +66,25 @@ std::string StateDirectory() {
 }
 
 Result<StateRead> ReadState(const StateFile& file) {
-  StateRead read;
   TRY(text, ReadIfThere(file.path));
-  if (text) {
-    TRY(payload, Decode(file, *text));
-    if (payload) return StateRead{std::move(payload), ""};
-    const std::string aside = file.path + ".damaged";
-    TRY_VOID(Move(file.path, aside));
-    read.warning = fmt::format("{} was damaged and is now {}", file.path, aside);
-  }
+  if (!text) return StateRead{};
+  StateRead read;
+  TRY(payload, Decode(file, *text));
+  if (payload) return StateRead{std::move(payload), ""};
+  const std::string aside = file.path + ".damaged";
+  read.warning = fmt::format("{} was damaged and is now {}", file.path, aside);
   TRY(before, ReadIfThere(file.path + ".bak"));
   if (before) {
-    TRY(payload, Decode(file, *before));
-    read.payload = std::move(payload);
+    TRY(good, Decode(file, *before));
+    read.payload = std::move(good);
   }
+  if (!read.payload) {
+    TRY_VOID(Move(file.path, aside));
+    return read;
+  }
+  // In this order there is a file at every moment: without one all would be forgotten.
+  TRY_VOID(WriteFileAtomically(aside, *text, kFileMode));
+  TRY_VOID(WriteFileAtomically(file.path, *before, kFileMode));
   return read;
 }
 
@@ -89,6 +94,8 @@ Result<void> WriteState(const StateFile& file, std::string_view payload) {
     TRY_VOID(MakeDirectories(file.path.substr(0, slash), kDirectoryMode));
   }
   TRY(before, ReadIfThere(file.path));
+  // What was forgotten must not come back when this one is damaged.
+  if (!before) TRY_VOID(RemoveTree(file.path + ".bak"));
   if (before) {
     TRY(good, Decode(file, *before));
     if (good && *good == payload) return {};

@@ -1,7 +1,8 @@
 // Files in which the program remembers something across restarts and power cuts. One header line,
 // `partita-<name> <version> sha256=… len=…`, then the payload; the checksum covers the payload's
 // bytes as they are, so that a newer program's unknown fields do not make a file look damaged. The
-// version before is kept beside it as <path>.bak.
+// version before is kept beside it as <path>.bak, for the day when the file is damaged; a file that
+// somebody deleted is forgotten.
 #pragma once
 
 #include <optional>
@@ -27,7 +28,7 @@ struct StateRead {
   std::string warning;
 };
 
-// A damaged file is moved aside to <path>.damaged, and the one before it is read instead. Errors
+// A damaged file is moved aside to <path>.damaged, and the one before it takes its place. Errors
 // are those of reading, and a version that this program does not know (kUnsupported).
 [[nodiscard]] Result<StateRead> ReadState(const StateFile& file);
 

@@ -52,8 +52,26 @@ TEST_F(StateFileTest, DamagedIsMovedAsideAndTheOneBeforeIsRead) {
   ASSERT_TRUE(read.ok());
   EXPECT_EQ(read->payload, "first");
   EXPECT_NE(read->warning.find("mig.json.damaged"), std::string::npos) << read->warning;
-  EXPECT_TRUE(Exists(file_.path + ".damaged"));
-  EXPECT_FALSE(Exists(file_.path));
+  EXPECT_EQ(ReadFile(file_.path + ".damaged").value(), text);
+  const Result<StateRead> again = ReadState(file_);
+  ASSERT_TRUE(again.ok());
+  EXPECT_EQ(again->payload, "first");
+  EXPECT_EQ(again->warning, "");
+}
+
+TEST_F(StateFileTest, DeletedIsForgotten) {
+  ASSERT_TRUE(WriteState(file_, "first").ok());
+  ASSERT_TRUE(WriteState(file_, "second").ok());
+  ASSERT_TRUE(RemoveTree(file_.path).ok());
+  const Result<StateRead> read = ReadState(file_);
+  ASSERT_TRUE(read.ok());
+  EXPECT_FALSE(read->payload);
+  // Nor does it come back when the next one is damaged.
+  ASSERT_TRUE(WriteState(file_, "third").ok());
+  ASSERT_TRUE(WriteFile(file_.path, "damaged", 0600).ok());
+  const Result<StateRead> damaged = ReadState(file_);
+  ASSERT_TRUE(damaged.ok());
+  EXPECT_FALSE(damaged->payload);
 }
 
 TEST_F(StateFileTest, EveryTruncationIsDamage) {

@@ -254,10 +254,11 @@ Command BootCommand() {
           .summary = "Bring MIG back after a reboot",
           .description =
               "What partita-mig.service runs. Makes the GPUs what MIG_PARTED_SELECTED_CONFIG "
-              "selects, else what was applied last, else changes nothing. Units that hold GPUs are "
-              "stopped before a change of modes and started after it, also after a crash. The "
-              "last line on standard error tells the result. The exit status is 0 too where no "
-              "driver is loaded; 5 when only a reboot helps, which is tried once with --reboot.",
+              "selects, else what was applied last (/var/lib/partita/mig.json; delete it to "
+              "forget), else changes nothing. Units that hold GPUs are stopped before a change of "
+              "modes and started after it, also after a crash. The last line on standard error "
+              "tells the result. The exit status is 0 too where no driver is loaded; 5 when only a "
+              "reboot helps, which is tried once with --reboot.",
           .options = {file,
                       NameOption(),
                       {.name = "hooks-file",

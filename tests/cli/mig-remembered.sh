@@ -19,6 +19,12 @@ cp "$memory" "$work/before"
 run 2 on_node partita mig apply --gpu 1 --want 3g.20gb:3
 cmp "$memory" "$work/before" || fail "something that was refused is remembered"
 
+# Deleting it is how to forget: not even the one before comes back.
+[ -e "$memory.bak" ] || fail "the one before is not kept"
+rm "$memory"
+run 0 on_node partita mig boot
+complains "nothing was applied before"
+
 # A directory that cannot be written: applied, and told.
 export PARTITA_STATE_DIR=/proc/no-such-place
 run 0 on_node partita mig apply --gpu 2 --want 3g.20gb:2
