@@ -6,6 +6,7 @@ also judge the simulator: in compat/judges) and built once into the cache outsid
 
 import contextlib
 import dataclasses
+import json
 import re
 import threading
 import time
@@ -74,6 +75,7 @@ def judge(folder: str, project: str) -> Module:
 CONTAINERD = "github.com/containerd/containerd/v2"
 DEVICE_PLUGIN = "github.com/NVIDIA/k8s-device-plugin"
 DRA_DRIVER = "sigs.k8s.io/dra-driver-nvidia-gpu"
+FEATURE_DISCOVERY = "sigs.k8s.io/node-feature-discovery"
 
 MODULES = (
     Module(
@@ -105,6 +107,11 @@ MODULES = (
         linker_flags=f"{STRIPPED} {golang.LAZY_BINDING} -X {DRA_DRIVER}/internal/info.version={{version}}",
         cgo=True,
     ),
+    Module(
+        PROGRAMS / "node-feature-discovery", FEATURE_DISCOVERY,
+        {"nfd-master": f"{FEATURE_DISCOVERY}/cmd/nfd-master"},
+        linker_flags=f"{STRIPPED} -X {FEATURE_DISCOVERY}/pkg/version.version={{version}}",
+    ),
 )
 
 
@@ -120,6 +127,17 @@ def path(name: str) -> Path:
     if go is None or not (module.place(go) / name).exists():
         raise SetupError(f"{name} ({module.project} {module.version}) is not built; run: e2e/e2e build")
     return module.place(go) / name
+
+
+def source_file(name: str, path: str) -> Path:
+    """A file of the project that the program `name` is made from, in Go's module cache."""
+    module = module_of(name)
+    go = golang.find_go(NoLog())
+    answer = go.check("mod", "download", "-json", module.project, cwd=module.folder).stdout
+    found = Path(json.loads(answer)["Dir"]) / path
+    if not found.exists():
+        raise SetupError(f"{module.project} {module.version} has no file {path} (looked for {found})")
+    return found
 
 
 def build(wanted: Iterable[str], log: Log, say: Callable[[str], None] = print) -> dict[str, Path]:

@@ -20,6 +20,7 @@ echo "$@ cgo=$CGO_ENABLED" >>"$CALLS"
 case $1 in
   version) echo go version go1.26.8 linux/amd64 ;;
   env) echo https://proxy.example ;;
+  mod) echo "{\\"Dir\\": \\"$SOURCES\\"}" ;;
   list)
     echo some/package
     echo "go: downloading wheels" >&2
@@ -179,6 +180,15 @@ class Refuse(FakeGo):
         )
         self.assertIn("is not built", self.refused(programs.path, "wheel"))
         self.assertTrue(self.build("wheel")["wheel"].exists())
+
+    def test_a_file_of_a_project_is_found_or_missed_by_name(self) -> None:
+        (self.module.folder / "kinds.yaml").touch()
+        with mock.patch.dict(os.environ, SOURCES=str(self.module.folder)):
+            self.assertEqual(programs.source_file("wheel", "kinds.yaml"), self.module.folder / "kinds.yaml")
+            self.assertRegex(
+                self.refused(programs.source_file, "wheel", "nothing.yaml"),
+                r"^example.org/wheels v1.36.4 has no file nothing.yaml \(looked for \S+/wheels/nothing.yaml\)$",
+            )
 
 
 class Table(unittest.TestCase):
