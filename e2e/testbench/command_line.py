@@ -180,7 +180,7 @@ def run(options: argparse.Namespace) -> int:
 
     programs.build(programs.names(), build_log(), detached.say)
     settings = scenario.Options(
-        make_cluster=lambda name, nodes: Cluster(name, nodes, build=options.build, say=detached.say),
+        make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, say=say),
         only=tuple(options.only), stack=options.stack or stacks.DEFAULT, keep=options.keep, times=options.times,
     )
     return scenario.run(options.paths or [scenario.SCENARIOS], settings)

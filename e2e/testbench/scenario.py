@@ -27,12 +27,12 @@ STOP_SECONDS = 15
 
 OK, FAILED, USAGE, NO_SETUP = 0, 1, 2, 3
 
-MakeCluster = Callable[[str, dict[str, str]], Any]
+MakeCluster = Callable[[str, dict[str, str], Callable[[str], None]], Any]
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-    make_cluster: MakeCluster  # (name, {node: profile}) -> a Cluster, not started
+    make_cluster: MakeCluster  # (name, {node: profile}, say) -> a Cluster, not started
     only: tuple[str, ...] = ()
     stack: str = stacks.DEFAULT
     keep: bool = False
@@ -158,7 +158,7 @@ class Session:
 
     def start_cluster(self, nodes: dict[str, str]) -> Any:
         name = new_mark(self._marks)
-        cluster = self._options.make_cluster(name, nodes)
+        cluster = self._options.make_cluster(name, nodes, self._progress.detail)
         cluster.start()
         return cluster
 
@@ -268,8 +268,8 @@ class Session:
 
 
 def remove_objects(cluster: Any) -> list[str]:
-    """Pods and claims of a scenario go before the next one starts."""
-    kinds = "pods,resourceclaims,resourceclaimtemplates"
+    """What a scenario and its stack made in the cluster goes before the next one starts."""
+    kinds = "pods,resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses"
     done = cluster.kubectl("delete", kinds, "--all", "--now", "--timeout=60s")
     return [] if done.returncode == 0 else [f"delete {kinds}: {done.stderr.strip()}"]
 

@@ -6,6 +6,7 @@ import os
 import tempfile
 import textwrap
 import unittest
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ class ScenarioFiles(unittest.TestCase):
         return self.write(f"{name}.py", f'"""Does {name}."""\nNODES = {nodes}\ndef scenario():\n    {body}\n')
 
     def run_all(self, *paths: Path, **options: Any) -> int:
-        def make(name: str, nodes: dict[str, str]) -> StartedCluster:
+        def make(name: str, nodes: dict[str, str], _: Callable[[str], None]) -> StartedCluster:
             return StartedCluster(name, nodes, self.life, self.leaves)
 
         with contextlib.redirect_stdout(self.told):

@@ -8,6 +8,7 @@ and runs unchanged with every stack that has this part.
 import dataclasses
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from support.shell import Failure, SetupError
@@ -38,6 +39,7 @@ class Part:
     programs: list[Program]
     settings: frozenset[str] = frozenset()  # names that serve() takes for it
     objects: Callable[[], list[dict[str, Any]]] = lambda: []  # that the cluster needs first
+    definitions: Callable[[], list[Path]] = lambda: []  # files with kinds of objects that it needs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,6 +57,9 @@ class Stack:
         unknown = sorted(settings.keys() - part.settings)
         if unknown:
             raise Failure(f"{self.name}'s {what} have no setting {', '.join(unknown)}")
+        for file in part.definitions():
+            checked(cluster.kubectl("apply", "--server-side", "-f", str(file)))
+            checked(cluster.kubectl("wait", "-f", str(file), "--for=condition=Established", "--timeout=60s"))
         for manifest in part.objects():
             create(cluster, manifest)
         for program in part.programs:
@@ -127,6 +132,7 @@ def rule(group: str, resources: str, verbs: str) -> dict[str, list[str]]:
 # ---- NVIDIA's programs ----
 
 READ = "get list watch"
+NFD = "nfd.k8s-sigs.io"
 
 
 def hook() -> str:
@@ -149,6 +155,14 @@ def feature_discovery(node: Any, settings: dict[str, str]) -> list[str]:
     ]
 
 
+def nfd_master(*_: Any) -> list[str]:
+    return ["--resync-period=1h"]
+
+
+def nfd_definitions() -> list[Path]:
+    return [programs.source_file("nfd-master", "deployment/base/nfd-crds/nfd-api-crds.yaml")]
+
+
 def dra_driver(node: Any, _: dict[str, str]) -> list[str]:
     return [
         f"--node-name={node.name}", f"--namespace={NAMESPACE}", f"--cdi-root={CDI_FOLDER}",
@@ -158,18 +172,20 @@ def dra_driver(node: Any, _: dict[str, str]) -> list[str]:
 
 
 def device_classes() -> list[dict[str, Any]]:
-    """One for each kind of device; the driver's test comes first, as other drivers lack the attribute."""
-    found = []
-    for kind, name in (("gpu", "gpu.nvidia.com"), ("mig", "mig.nvidia.com")):
-        expression = (
-            "device.driver == 'gpu.nvidia.com' && "
-            f"device.attributes['gpu.nvidia.com'].type == '{kind}'"
-        )
-        found.append({
-            "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name},
-            "spec": {"selectors": [{"cel": {"expression": expression}}]},
-        })
-    return found
+    """As NVIDIA's chart makes them. The driver's test comes first: other drivers lack the attribute."""
+    return [
+        device_class("gpu.nvidia.com", "gpu", {"extendedResourceName": "nvidia.com/gpu"}),
+        device_class("mig.nvidia.com", "mig", {}),
+    ]
+
+
+def device_class(name: str, kind: str, more: dict[str, str]) -> dict[str, Any]:
+    driver = "gpu.nvidia.com"
+    expression = f"device.driver == '{driver}' && device.attributes['{driver}'].type == '{kind}'"
+    return {
+        "apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name},
+        "spec": {"selectors": [{"cel": {"expression": expression}}], **more},
+    }
 
 
 NVIDIA = Stack("nvidia", {
@@ -183,11 +199,23 @@ NVIDIA = Stack("nvidia", {
                 "gpu-feature-discovery", feature_discovery,
                 rules=[
                     rule("", "nodes pods", "get"),
-                    rule("nfd.k8s-sigs.io", "nodefeatures", f"{READ} create update"),
+                    rule(NFD, "nodefeatures", f"{READ} create update"),
                 ],
+            ),
+            # Feature discovery writes an object; this makes labels of it.
+            Program(
+                "nfd-master", nfd_master,
+                rules=[
+                    rule("", "namespaces", "list watch"),
+                    rule("", "nodes nodes/status", "get list patch update"),
+                    rule(NFD, "nodefeatures nodefeaturerules nodefeaturegroups", READ),
+                    rule(NFD, "nodefeaturegroups/status", "patch update"),
+                ],
+                environment={"KUBERNETES_NAMESPACE": NAMESPACE},
             ),
         ],
         settings=frozenset({"mig"}),
+        definitions=nfd_definitions,
     ),
     "claims": Part(
         [

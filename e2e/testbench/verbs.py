@@ -109,7 +109,7 @@ def wait_for(what: Observation, wanted: Any, within: float = WAIT_SECONDS) -> No
 
 
 def told(wanted: Any) -> str:
-    return (wanted.__doc__ or wanted.__name__) if callable(wanted) else str(wanted)
+    return (wanted.__doc__ or wanted.__name__) if callable(wanted) else str(wanted) or "nothing"
 
 
 def expect(seen: Any, wanted: Any, what: str = "") -> None:
