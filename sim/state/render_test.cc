@@ -143,30 +143,49 @@ TEST(Render, InstancesComeAndGoWithTheCommit) {
   EXPECT_FALSE(node.Has("dev/nvidia-caps/nvidia-cap" + std::to_string(minor)));
 }
 
+// GPU instance 9 of GPU 0 comes or goes by a commit without its rendering, as a kill between the
+// two leaves it.
+void ChangeUnrendered(NodeDirectory& node, uint32_t live) {
+  StatusOf(InChild([&] {
+    Transaction transaction;
+    if (Transaction::Begin(node.store(), &transaction) != 0) return 2;
+    transaction.slot().gpus[0].instances[9].live = live;
+    if (rename((node.root() + "/proc").c_str(), (node.root() + "/away").c_str()) != 0) return 3;
+    transaction.Commit();
+    return rename((node.root() + "/away").c_str(), (node.root() + "/proc").c_str()) == 0 ? 0 : 4;
+  }));
+}
+
 TEST(Render, TheNextOwnerOfTheLockHealsWhatAKilledOneLeft) {
   NodeDirectory node("dgx-a100-40");
   Render(node);
   node.Change([](Slot&) {});  // from now on the tree is known to be in line
   const std::string directory = std::string(kCapabilities) + "gpu0/mig/gi9";
-  const auto leave_unrendered = [&](uint32_t live) {
-    // A commit without its rendering, as a kill between the two leaves it.
-    StatusOf(InChild([&] {
+  ChangeUnrendered(node, 1);
+  EXPECT_FALSE(node.Has(directory));
+  node.Change([](Slot&) {});
+  EXPECT_TRUE(node.Has(directory + "/access"));
+  ChangeUnrendered(node, 0);
+  EXPECT_TRUE(node.Has(directory + "/access"));
+  node.Change([](Slot&) {});
+  EXPECT_FALSE(node.Has(directory));
+}
+
+// As a call does that is refused: it has the lock and commits nothing.
+TEST(Render, AnOwnerOfTheLockThatChangesNothingHealsToo) {
+  NodeDirectory node("dgx-a100-40");
+  Render(node);
+  node.Change([](Slot&) {});
+  const std::string directory = std::string(kCapabilities) + "gpu0/mig/gi9";
+  for (const uint32_t live : {1U, 0U}) {
+    ChangeUnrendered(node, live);
+    EXPECT_EQ(node.Has(directory), live == 0);
+    {
       Transaction transaction;
-      if (Transaction::Begin(node.store(), &transaction) != 0) return 2;
-      transaction.slot().gpus[0].instances[9].live = live;
-      if (rename((node.root() + "/proc").c_str(), (node.root() + "/away").c_str()) != 0) return 3;
-      transaction.Commit();
-      return rename((node.root() + "/away").c_str(), (node.root() + "/proc").c_str()) == 0 ? 0 : 4;
-    }));
-  };
-  leave_unrendered(1);
-  EXPECT_FALSE(node.Has(directory));
-  node.Change([](Slot&) {});
-  EXPECT_TRUE(node.Has(directory + "/access"));
-  leave_unrendered(0);
-  EXPECT_TRUE(node.Has(directory + "/access"));
-  node.Change([](Slot&) {});
-  EXPECT_FALSE(node.Has(directory));
+      ASSERT_EQ(Transaction::Begin(node.store(), &transaction), 0);
+    }
+    EXPECT_EQ(node.Has(directory), live == 1);
+  }
 }
 
 TEST(Render, AnUnloadedDriverLeavesNothing) {
