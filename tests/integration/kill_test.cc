@@ -157,7 +157,7 @@ class ApplyProgram {
     }
     kill(child, SIGKILL);
     waitpid(child, &status, 0);
-    // A tool that it had started lives on, hangs until now, and is this process's child then.
+    // A tool that it had started dies with it, and is this process's child then.
     machine.ClearCallFaults();
     while (waitpid(-1, &status, 0) > 0) {
     }
