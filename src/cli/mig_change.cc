@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <optional>
@@ -31,13 +32,24 @@ using service::mig::NodePlan;
 
 void OnSignal(int) { StopFlag().store(true); }
 
-// What only a change destroys: idle instances, and everything on a GPU that is reset.
-bool LosesSomething(const NodePlan& plan) {
-  for (const service::mig::GpuOutcome& outcome : plan.gpus) {
-    const auto* gpu = std::get_if<model::GpuPlan>(&outcome.plan);
-    if (gpu != nullptr && (!gpu->layout.destroyed.empty() || gpu->reset)) return true;
-  }
-  return false;
+// What only a change destroys: idle instances, compute instances of those that
+// stay, and everything on a GPU that is reset.
+bool LosesSomething(const model::GpuPlan &plan) {
+  return plan.reset || !plan.layout.destroyed.empty() ||
+         std::any_of(plan.layout.kept.begin(), plan.layout.kept.end(),
+                     [](const model::KeptInstance &kept) {
+                       return !kept.destroy.empty();
+                     });
+}
+
+bool MustAsk(const ChangeRequest &request, const NodePlan &plan) {
+  if (request.sure || isatty(STDIN_FILENO) == 0 || plan.Refused() ||
+      plan.Blocked())
+    return false;
+  return std::any_of(
+      plan.gpus.begin(), plan.gpus.end(), [](const auto &outcome) {
+        return LosesSomething(std::get<model::GpuPlan>(outcome.plan));
+      });
 }
 
 bool Agrees() {
@@ -51,43 +63,50 @@ bool Agrees() {
 }
 
 // Nothing was changed: why, and the status that it means.
-int ReportNothingChanged(const base::Error& error) {
+int ReportNothingChanged(const base::Error &error) {
   const int status = ReportError(error);
   switch (error.code()) {
-    case base::ErrorCode::kConflict: return kExitInvalidInput;
-    case base::ErrorCode::kUnavailable: return kExitNoDriver;
-    case base::ErrorCode::kInvalid:
-    case base::ErrorCode::kNotFound:
-    case base::ErrorCode::kBusy:
-    case base::ErrorCode::kUnsupported:
-    case base::ErrorCode::kDenied:
-    case base::ErrorCode::kTimeout:
-    case base::ErrorCode::kIo:
-    case base::ErrorCode::kInternal: return status;
+  case base::ErrorCode::kConflict:
+    return kExitInvalidInput;
+  case base::ErrorCode::kUnavailable:
+    return kExitNoDriver;
+  case base::ErrorCode::kInvalid:
+  case base::ErrorCode::kNotFound:
+  case base::ErrorCode::kBusy:
+  case base::ErrorCode::kUnsupported:
+  case base::ErrorCode::kDenied:
+  case base::ErrorCode::kTimeout:
+  case base::ErrorCode::kIo:
+  case base::ErrorCode::kInternal:
+    return status;
   }
   return status;
 }
 
 // The plan, and whether to go on; nothing when there is a status to end with.
-std::optional<int> ShowPlanAndAsk(const MigOptions& options,
-                                  const ChangeRequest& request,
-                                  const model::Inventory& node) {
+std::optional<int> ShowPlanAndAsk(const MigOptions &options,
+                                  const ChangeRequest &request,
+                                  const model::Inventory &node) {
   base::Result<service::mig::NodeGoal> goal = request.goal(node);
-  if (!goal.ok()) return ReportError(goal.error());
-  if (request.options.mode_only) goal = service::mig::ModeOnly(node, *goal);
+  if (!goal.ok())
+    return ReportError(goal.error());
+  if (request.options.mode_only)
+    goal = service::mig::ModeOnly(node, *goal);
   const NodePlan plan = service::mig::PlanNode(node, *goal);
   const bool text = options.format == base::OutputFormat::kText;
-  if (text) {
+  const bool ask = MustAsk(request, plan);
+  if (text || ask) {
     const std::string picture =
         ToString(DrawMigPlan(node, plan, options.look), options.look.colour);
-    std::fwrite(picture.data(), 1, picture.size(), stdout);
+    // Where a program reads the output, whoever is asked still sees what goes.
+    std::fwrite(picture.data(), 1, picture.size(), text ? stdout : stderr);
     std::fflush(stdout);
   }
   if (plan.Refused() || plan.Blocked()) {
-    if (!text) ReportReasons(node, plan);
+    if (!text)
+      ReportReasons(node, plan);
     return PlanStatus(plan);
   }
-  const bool ask = text && !request.sure && isatty(STDIN_FILENO) != 0 && LosesSomething(plan);
   if (ask && !Agrees()) {
     std::fputs("partita: nothing was changed\n", stderr);
     return kExitNotApplied;
@@ -95,15 +114,16 @@ std::optional<int> ShowPlanAndAsk(const MigOptions& options,
   return std::nullopt;
 }
 
-}  // namespace
+} // namespace
 
 service::mig::Progress ShowSteps() {
-  return {[](const std::string& gpu, const std::string& step, bool done) {
-    if (done) std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
+  return {[](const std::string &gpu, const std::string &step, bool done) {
+    if (done)
+      std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
   }};
 }
 
-std::atomic<bool>& StopFlag() {
+std::atomic<bool> &StopFlag() {
   static std::atomic<bool> stop = false;
   return stop;
 }
@@ -112,28 +132,33 @@ void StopOnSignals() {
   struct sigaction action {};
   action.sa_handler = OnSignal;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+    sigaction(signal, &action, nullptr);
 }
 
-Lines DrawResult(const ApplyReport& report, const Look& look) {
+Lines DrawResult(const ApplyReport &report, const Look &look) {
   Lines lines;
-  for (const std::string& error : report.errors) {
+  for (const std::string &error : report.errors) {
     const Line mark = Line().Add(look.glyphs().fault, Ink::kFault).Add(" ");
-    Append(Wrapped(mark, mark.width(), Clean(error, look.utf8), Ink::kPlain, look), lines);
+    Append(
+        Wrapped(mark, mark.width(), Clean(error, look.utf8), Ink::kPlain, look),
+        lines);
   }
   if (report.applied) {
     lines.push_back(Line().Add("applied", Ink::kStrong));
   } else if (report.reset_required) {
-    lines.push_back(Line().Add("not applied: a GPU reset or a reboot is required", Ink::kWarning));
+    lines.push_back(Line().Add(
+        "not applied: a GPU reset or a reboot is required", Ink::kWarning));
   } else {
     lines.push_back(Line().Add("not applied", Ink::kFault));
   }
   return lines;
 }
 
-Value ResultDocument(const ApplyReport& report) {
+Value ResultDocument(const ApplyReport &report) {
   Value errors = Value::List();
-  for (const std::string& error : report.errors) errors.Add(error);
+  for (const std::string &error : report.errors)
+    errors.Add(error);
   return Value::Map()
       .Set("apiVersion", "partita.dev/mig/v1")
       .Set("kind", "MigResult")
@@ -143,46 +168,63 @@ Value ResultDocument(const ApplyReport& report) {
       .Set("gpus", *MigShowDocument(report.after).Find("gpus"));
 }
 
-int ResultStatus(const ApplyReport& report) {
-  if (report.applied) return kExitDone;
+int ResultStatus(const ApplyReport &report) {
+  if (report.applied)
+    return kExitDone;
   return report.reset_required ? kExitResetRequired : kExitNotApplied;
 }
 
-int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
+int CarryOutChange(const MigOptions &options, const ChangeRequest &request) {
   StopOnSignals();
-  const base::Result<service::mig::ChangeLock> lock = service::mig::ChangeLock::Acquire(
-      {.command = request.command, .wait = request.wait, .stop = &StopFlag()});
-  if (!lock.ok()) return ReportError(lock.error());
+  const base::Result<service::mig::ChangeLock> lock =
+      service::mig::ChangeLock::Acquire({.command = request.command,
+                                         .wait = request.wait,
+                                         .stop = &StopFlag()});
+  if (!lock.ok())
+    return ReportError(lock.error());
   hw::InventoryReader reader(options.reader);
   const model::Inventory node = reader.Read();
   if (NeedsPci(options.reader, node) && request.modes) {
-    if (request.options.mode_only) return CarryOutWithoutDriver(options, request);
-    std::fputs("partita: no driver is loaded: only MIG modes can be changed, with --mode-only\n",
+    if (request.options.mode_only)
+      return CarryOutWithoutDriver(options, request);
+    std::fputs("partita: no driver is loaded: only MIG modes can be changed, "
+               "with --mode-only\n",
                stderr);
   }
   if (!node.driver) {
-    const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");
-    return Report({SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver});
+    const base::Error none(base::ErrorCode::kUnavailable,
+                           "no driver answers on this machine");
+    return Report(
+        {SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver});
   }
-  if (const std::optional<int> status = ShowPlanAndAsk(options, request, node)) return *status;
+  if (const std::optional<int> status = ShowPlanAndAsk(options, request, node))
+    return *status;
   hw::MigControl control(options.reader);
-  const base::Result<ApplyReport> report =
-      service::mig::Apply(reader, control, request.goal, request.options, ShowSteps(), &StopFlag());
-  if (!report.ok()) return ReportNothingChanged(report.error());
-  if (report->applied) RememberApplied(report->after, request.goal);
+  const base::Result<ApplyReport> report = service::mig::Apply(
+      reader, control, request.goal, request.options, ShowSteps(), &StopFlag());
+  if (!report.ok())
+    return ReportNothingChanged(report.error());
+  if (report->applied)
+    RememberApplied(report->after, request.goal);
   Print(options, ResultDocument(*report),
-        [&](const Look& look) { return DrawResult(*report, look); });
+        [&](const Look &look) { return DrawResult(*report, look); });
   return ResultStatus(*report);
 }
 
-int RunMigApply(const base::Invocation& invocation) {
+int RunMigApply(const base::Invocation &invocation) {
   const base::Result<MigOptions> options = ReadMigOptions(invocation);
-  if (!options.ok()) return ReportError(options.error());
+  if (!options.ok())
+    return ReportError(options.error());
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
-  if (!request.ok()) return ReportError(request.error());
+  if (!request.ok())
+    return ReportError(request.error());
   ChangeRequest change;
-  change.goal = [&](const model::Inventory& node) { return request->Resolve(node); };
-  change.modes = [&](const model::Inventory& node) { return request->ResolveModes(node); };
+  change.goal = [&](const model::Inventory &node) {
+    return request->Resolve(node);
+  };
+  change.modes = [&](const model::Inventory &node) {
+    return request->ResolveModes(node);
+  };
   change.options.skip_reset = invocation.Has("skip-reset");
   change.options.mode_only = invocation.Has("mode-only");
   change.command = "partita mig apply";
@@ -191,4 +233,4 @@ int RunMigApply(const base::Invocation& invocation) {
   return CarryOutChange(*options, change);
 }
 
-}  // namespace partita::cli
+} // namespace partita::cli

@@ -1,26 +1,51 @@
 #!/usr/bin/env bash
-# On a terminal apply asks before instances go; without one, or with --yes, it does not.
+# On a terminal apply asks before anything goes, whatever it prints, and holds nothing while it waits
+# for the answer; without a terminal, or with --yes, it does not ask.
 source "$(dirname "$0")/common.sh"
 export PARTITA_RUN_DIR=$work/run
 
 up h200-vm
-run 0 on_node partita mig apply --want 1g.18gb:7
-# answer WORD: apply on a terminal, with this typed once it asks.
-answer() {
+# ask ARGUMENT…: apply on a terminal, up to its question.
+ask() {
   coproc terminal {
-    script -qefc "partita-sim run --node $node -- partita mig apply --want 3g.71gb:2; echo status=\$?" /dev/null 2>&1
+    script -qefc "partita-sim run --node $node -- partita mig apply $*; echo status=\$?" /dev/null 2>&1
   }
   exec {screen}<&"${terminal[0]}" {keys}>&"${terminal[1]}"
-  local seen=
-  while [[ $seen != *"[y/N]"* ]] && IFS= read -r -d ']' part <&"$screen"; do seen+=${part}]; done
+  seen=
+  question
+}
+# question: what is on the screen up to the next one, or to the end.
+question() {
+  local part=
+  while IFS= read -r -d ']' part <&"$screen"; do
+    seen+=${part}]
+    [[ $part != *"[y/N" ]] || return 0
+  done
+  seen+=$part
+}
+# answer WORD: typed; returns when apply has ended.
+answer() {
+  local part=
+  [[ $seen == *"[y/N]"* ]] || fail "it did not ask: $seen"
   printf '%s\r' "$1" >&"$keys"
   while IFS= read -r part <&"$screen" || [ -n "$part" ]; do seen+=$part; done 2>/dev/null
   printf '%s' "$seen" >"$work/out"
   exec {screen}<&- {keys}>&-
 }
+
+run 0 on_node partita mig apply --want 1g.18gb:7
+ask --want 3g.71gb:2
 answer n
 shows "Carry it out? [y/N]" "nothing was changed" "status=3"
 run 0 on_node partita mig assert --want 1g.18gb:7
+ask --want 3g.71gb:2
 answer y
 shows "applied" "status=0"
+run 0 on_node partita mig assert --want 3g.71gb:2
+
+# The GPU instance stays, and its compute instance goes; a program that reads the output is no reason
+# not to ask.
+ask --want 3g.71gb,1c.3g.71gb:3 -o json
+answer n
+shows "Carry it out? [y/N]" "destroy compute instance" "nothing was changed" "status=3"
 run 0 on_node partita mig assert --want 3g.71gb:2
