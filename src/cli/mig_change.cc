@@ -32,24 +32,19 @@ using service::mig::NodePlan;
 
 void OnSignal(int) { StopFlag().store(true); }
 
-// What only a change destroys: idle instances, compute instances of those that
-// stay, and everything on a GPU that is reset.
-bool LosesSomething(const model::GpuPlan &plan) {
+// What only a change destroys: idle instances, compute instances of those that stay, and everything
+// on a GPU that is reset.
+bool LosesSomething(const model::GpuPlan& plan) {
   return plan.reset || !plan.layout.destroyed.empty() ||
          std::any_of(plan.layout.kept.begin(), plan.layout.kept.end(),
-                     [](const model::KeptInstance &kept) {
-                       return !kept.destroy.empty();
-                     });
+                     [](const model::KeptInstance& kept) { return !kept.destroy.empty(); });
 }
 
-bool MustAsk(const ChangeRequest &request, const NodePlan &plan) {
-  if (request.sure || isatty(STDIN_FILENO) == 0 || plan.Refused() ||
-      plan.Blocked())
-    return false;
-  return std::any_of(
-      plan.gpus.begin(), plan.gpus.end(), [](const auto &outcome) {
-        return LosesSomething(std::get<model::GpuPlan>(outcome.plan));
-      });
+bool MustAsk(const ChangeRequest& request, const NodePlan& plan) {
+  if (request.sure || isatty(STDIN_FILENO) == 0 || plan.Refused() || plan.Blocked()) return false;
+  return std::any_of(plan.gpus.begin(), plan.gpus.end(), [](const auto& outcome) {
+    return LosesSomething(std::get<model::GpuPlan>(outcome.plan));
+  });
 }
 
 bool Agrees() {
@@ -63,36 +58,40 @@ bool Agrees() {
 }
 
 // Nothing was changed: why, and the status that it means.
-int ReportNothingChanged(const base::Error &error) {
+int ReportNothingChanged(const base::Error& error) {
   const int status = ReportError(error);
   switch (error.code()) {
-  case base::ErrorCode::kConflict:
-    return kExitInvalidInput;
-  case base::ErrorCode::kUnavailable:
-    return kExitNoDriver;
-  case base::ErrorCode::kInvalid:
-  case base::ErrorCode::kNotFound:
-  case base::ErrorCode::kBusy:
-  case base::ErrorCode::kUnsupported:
-  case base::ErrorCode::kDenied:
-  case base::ErrorCode::kTimeout:
-  case base::ErrorCode::kIo:
-  case base::ErrorCode::kInternal:
-    return status;
+    case base::ErrorCode::kConflict: return kExitInvalidInput;
+    case base::ErrorCode::kUnavailable: return kExitNoDriver;
+    case base::ErrorCode::kInvalid:
+    case base::ErrorCode::kNotFound:
+    case base::ErrorCode::kBusy:
+    case base::ErrorCode::kUnsupported:
+    case base::ErrorCode::kDenied:
+    case base::ErrorCode::kTimeout:
+    case base::ErrorCode::kIo:
+    case base::ErrorCode::kInternal: return status;
   }
   return status;
 }
 
-// The plan, and whether to go on; nothing when there is a status to end with.
-std::optional<int> ShowPlanAndAsk(const MigOptions &options,
-                                  const ChangeRequest &request,
-                                  const model::Inventory &node) {
+// What somebody is asked before it is carried out.
+struct Question {
+  std::optional<NodePlan> plan;
+  bool open = false;  // not answered yet
+};
+
+// Shows the plan, unless it is the one that was agreed to; a status when there is one to end with.
+std::optional<int> ShowPlan(const MigOptions& options,
+                            const ChangeRequest& request,
+                            const model::Inventory& node,
+                            Question& question) {
   base::Result<service::mig::NodeGoal> goal = request.goal(node);
-  if (!goal.ok())
-    return ReportError(goal.error());
-  if (request.options.mode_only)
-    goal = service::mig::ModeOnly(node, *goal);
-  const NodePlan plan = service::mig::PlanNode(node, *goal);
+  if (!goal.ok()) return ReportError(goal.error());
+  if (request.options.mode_only) goal = service::mig::ModeOnly(node, *goal);
+  NodePlan plan = service::mig::PlanNode(node, *goal);
+  question.open = false;
+  if (question.plan == plan) return std::nullopt;
   const bool text = options.format == base::OutputFormat::kText;
   const bool ask = MustAsk(request, plan);
   if (text || ask) {
@@ -103,27 +102,22 @@ std::optional<int> ShowPlanAndAsk(const MigOptions &options,
     std::fflush(stdout);
   }
   if (plan.Refused() || plan.Blocked()) {
-    if (!text)
-      ReportReasons(node, plan);
+    if (!text) ReportReasons(node, plan);
     return PlanStatus(plan);
   }
-  if (ask && !Agrees()) {
-    std::fputs("partita: nothing was changed\n", stderr);
-    return kExitNotApplied;
-  }
+  if (ask) question = {std::move(plan), true};
   return std::nullopt;
 }
 
-} // namespace
+}  // namespace
 
 service::mig::Progress ShowSteps() {
-  return {[](const std::string &gpu, const std::string &step, bool done) {
-    if (done)
-      std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
+  return {[](const std::string& gpu, const std::string& step, bool done) {
+    if (done) std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
   }};
 }
 
-std::atomic<bool> &StopFlag() {
+std::atomic<bool>& StopFlag() {
   static std::atomic<bool> stop = false;
   return stop;
 }
@@ -132,33 +126,28 @@ void StopOnSignals() {
   struct sigaction action {};
   action.sa_handler = OnSignal;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP})
-    sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
 }
 
-Lines DrawResult(const ApplyReport &report, const Look &look) {
+Lines DrawResult(const ApplyReport& report, const Look& look) {
   Lines lines;
-  for (const std::string &error : report.errors) {
+  for (const std::string& error : report.errors) {
     const Line mark = Line().Add(look.glyphs().fault, Ink::kFault).Add(" ");
-    Append(
-        Wrapped(mark, mark.width(), Clean(error, look.utf8), Ink::kPlain, look),
-        lines);
+    Append(Wrapped(mark, mark.width(), Clean(error, look.utf8), Ink::kPlain, look), lines);
   }
   if (report.applied) {
     lines.push_back(Line().Add("applied", Ink::kStrong));
   } else if (report.reset_required) {
-    lines.push_back(Line().Add(
-        "not applied: a GPU reset or a reboot is required", Ink::kWarning));
+    lines.push_back(Line().Add("not applied: a GPU reset or a reboot is required", Ink::kWarning));
   } else {
     lines.push_back(Line().Add("not applied", Ink::kFault));
   }
   return lines;
 }
 
-Value ResultDocument(const ApplyReport &report) {
+Value ResultDocument(const ApplyReport& report) {
   Value errors = Value::List();
-  for (const std::string &error : report.errors)
-    errors.Add(error);
+  for (const std::string& error : report.errors) errors.Add(error);
   return Value::Map()
       .Set("apiVersion", "partita.dev/mig/v1")
       .Set("kind", "MigResult")
@@ -168,63 +157,68 @@ Value ResultDocument(const ApplyReport &report) {
       .Set("gpus", *MigShowDocument(report.after).Find("gpus"));
 }
 
-int ResultStatus(const ApplyReport &report) {
-  if (report.applied)
-    return kExitDone;
+int ResultStatus(const ApplyReport& report) {
+  if (report.applied) return kExitDone;
   return report.reset_required ? kExitResetRequired : kExitNotApplied;
 }
 
-int CarryOutChange(const MigOptions &options, const ChangeRequest &request) {
-  StopOnSignals();
-  const base::Result<service::mig::ChangeLock> lock =
-      service::mig::ChangeLock::Acquire({.command = request.command,
-                                         .wait = request.wait,
-                                         .stop = &StopFlag()});
-  if (!lock.ok())
-    return ReportError(lock.error());
-  hw::InventoryReader reader(options.reader);
+namespace {
+
+// The change from its plan to what became of it; nothing where somebody has to be asked first.
+std::optional<int> ChangeUnderLock(const MigOptions& options,
+                                   const ChangeRequest& request,
+                                   hw::InventoryReader& reader,
+                                   Question& question) {
+  const base::Result<service::mig::ChangeLock> lock = service::mig::ChangeLock::Acquire(
+      {.command = request.command, .wait = request.wait, .stop = &StopFlag()});
+  if (!lock.ok()) return ReportError(lock.error());
   const model::Inventory node = reader.Read();
   if (NeedsPci(options.reader, node) && request.modes) {
-    if (request.options.mode_only)
-      return CarryOutWithoutDriver(options, request);
-    std::fputs("partita: no driver is loaded: only MIG modes can be changed, "
-               "with --mode-only\n",
+    if (request.options.mode_only) return CarryOutWithoutDriver(options, request);
+    std::fputs("partita: no driver is loaded: only MIG modes can be changed, with --mode-only\n",
                stderr);
   }
   if (!node.driver) {
-    const base::Error none(base::ErrorCode::kUnavailable,
-                           "no driver answers on this machine");
-    return Report(
-        {SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver});
+    const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");
+    return Report({SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver});
   }
-  if (const std::optional<int> status = ShowPlanAndAsk(options, request, node))
-    return *status;
+  if (const auto status = ShowPlan(options, request, node, question)) return *status;
+  if (question.open) return std::nullopt;
   hw::MigControl control(options.reader);
-  const base::Result<ApplyReport> report = service::mig::Apply(
-      reader, control, request.goal, request.options, ShowSteps(), &StopFlag());
-  if (!report.ok())
-    return ReportNothingChanged(report.error());
-  if (report->applied)
-    RememberApplied(report->after, request.goal);
+  const base::Result<ApplyReport> report =
+      service::mig::Apply(reader, control, request.goal, request.options, ShowSteps(), &StopFlag());
+  if (!report.ok()) return ReportNothingChanged(report.error());
+  if (report->applied) RememberApplied(report->after, request.goal);
   Print(options, ResultDocument(*report),
-        [&](const Look &look) { return DrawResult(*report, look); });
+        [&](const Look& look) { return DrawResult(*report, look); });
   return ResultStatus(*report);
 }
 
-int RunMigApply(const base::Invocation &invocation) {
+}  // namespace
+
+int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
+  StopOnSignals();
+  hw::InventoryReader reader(options.reader);
+  Question question;
+  for (;;) {
+    if (const auto status = ChangeUnderLock(options, request, reader, question)) return *status;
+    // Without the lock, and with the driver closed: a question that nobody answers must not keep
+    // the boot unit from its work. If the plan is another one by then, it is asked again.
+    reader.Release();
+    if (Agrees()) continue;
+    std::fputs("partita: nothing was changed\n", stderr);
+    return kExitNotApplied;
+  }
+}
+
+int RunMigApply(const base::Invocation& invocation) {
   const base::Result<MigOptions> options = ReadMigOptions(invocation);
-  if (!options.ok())
-    return ReportError(options.error());
+  if (!options.ok()) return ReportError(options.error());
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
-  if (!request.ok())
-    return ReportError(request.error());
+  if (!request.ok()) return ReportError(request.error());
   ChangeRequest change;
-  change.goal = [&](const model::Inventory &node) {
-    return request->Resolve(node);
-  };
-  change.modes = [&](const model::Inventory &node) {
-    return request->ResolveModes(node);
-  };
+  change.goal = [&](const model::Inventory& node) { return request->Resolve(node); };
+  change.modes = [&](const model::Inventory& node) { return request->ResolveModes(node); };
   change.options.skip_reset = invocation.Has("skip-reset");
   change.options.mode_only = invocation.Has("mode-only");
   change.command = "partita mig apply";
@@ -233,4 +227,4 @@ int RunMigApply(const base::Invocation &invocation) {
   return CarryOutChange(*options, change);
 }
 
-} // namespace partita::cli
+}  // namespace partita::cli

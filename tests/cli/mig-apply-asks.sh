@@ -49,3 +49,13 @@ ask --want 3g.71gb,1c.3g.71gb:3 -o json
 answer n
 shows "Carry it out? [y/N]" "destroy compute instance" "nothing was changed" "status=3"
 run 0 on_node partita mig assert --want 3g.71gb:2
+
+# While the question is open, others may change the node; what was agreed to is then another plan.
+ask --want 7g.141gb
+run 0 on_node partita mig apply --want 1g.18gb:7
+printf 'y\r' >&"$keys"
+question
+answer y
+[ "$(grep -o 'Carry it out' "$work/out" | wc -l)" = 2 ] || fail "it did not ask again"
+shows "destroy GPU instance 1g.18gb" "status=0"
+run 0 on_node partita mig assert --want 7g.141gb
