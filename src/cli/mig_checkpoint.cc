@@ -20,8 +20,8 @@
 #include "config/document.h"
 #include "config/problems.h"
 #include "model/mig_plan.h"
-
 #include "service/mig/node_plan.h"
+
 namespace partita::cli {
 
 namespace {
@@ -152,6 +152,7 @@ base::Result<service::mig::GpuTarget> Checkpoint::ResolveDevice(const Device& de
                                                                 const model::Inventory& node,
                                                                 std::size_t gpu) {
   const model::Gpu& present = node.gpus[gpu];
+  TRY_VOID(service::mig::CheckRead(present));
   service::mig::GpuTarget target{gpu, {device.enabled, {}}, std::vector<model::InstanceGoal>()};
   const model::MigGeometry geometry = model::MigGeometry::From(*present.mig);
   for (const Instance& instance : device.instances) {
@@ -160,7 +161,6 @@ base::Result<service::mig::GpuTarget> Checkpoint::ResolveDevice(const Device& de
         [&](const model::GpuInstanceProfile& p) { return p.constant.value() == instance.profile; });
     const model::PlacedInstance place{static_cast<std::size_t>(profile - geometry.profiles.begin()),
                                       instance.start};
-  TRY_VOID(service::mig::CheckRead(present));
     if (profile == geometry.profiles.end() || model::FindPlacement(geometry, place) == nullptr) {
       return base::MakeError(base::ErrorCode::kInvalid,
                              "{} offers no instance of NVML profile {} at slice {}", device.uuid,
@@ -187,6 +187,10 @@ base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
       gone.push_back(device.uuid);
       continue;
     }
+    if (!found->mig && !found->faults.empty()) {
+      gone.push_back(fmt::format("{} ({})", device.uuid, found->faults.front().text));
+      continue;
+    }
     TRY(target, ResolveDevice(device, node, static_cast<std::size_t>(found - node.gpus.begin())));
     goal.push_back(std::move(target));
   }
@@ -195,10 +199,6 @@ base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
 }
 
 base::Result<service::mig::NodeGoal> Checkpoint::Resolve(const model::Inventory& node) const {
-    if (!found->mig && !found->faults.empty()) {
-      gone.push_back(fmt::format("{} ({})", device.uuid, found->faults.front().text));
-      continue;
-    }
   std::vector<std::string> gone;
   TRY(goal, ResolvePresent(node, gone));
   if (!gone.empty()) {

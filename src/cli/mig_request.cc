@@ -151,15 +151,15 @@ base::Result<NodeGoal> MigRequest::ResolveWords(const model::Inventory& node) co
   for (std::size_t i = 0; i < node.gpus.size(); ++i) {
     const model::Gpu& gpu = node.gpus[i];
     if (!chosen[i]) continue;
+    if (gpu.mig_error && (gpu.mig || gpu.faults.empty())) {
+      TRY_VOID(service::mig::CheckRead(gpu));
+    }
     if (!gpu.mig) {
       // Whoever names a GPU must hear that it cannot; the others of the node are passed over.
       if (!gpus_.empty()) goal.push_back({i, {wanted_->enabled, {}}});
       continue;
     }
     TRY(target, ResolveWanted(*wanted_, gpu));
-    if (gpu.mig_error && (gpu.mig || gpu.faults.empty())) {
-      TRY_VOID(service::mig::CheckRead(gpu));
-    }
     goal.push_back({i, std::move(target)});
   }
   return goal;

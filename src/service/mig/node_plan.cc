@@ -181,13 +181,6 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
   return lines;
 }
 
-std::string Describe(const model::Gpu& gpu) {
-  if (const auto why = model::WhyMigUnknown(gpu)) return "unknown: " + why->ToString();
-  if (!gpu.mig) return "no MIG";
-  std::string text = gpu.mig->enabled ? "MIG on" : "MIG off";
-  if (gpu.mig->pending_enabled != gpu.mig->enabled)
-    text += gpu.mig->pending_enabled ? " (on after a reset)" : " (off after a reset)";
-  if (!gpu.mig->enabled) return text;
 base::Result<void> CheckRead(const model::Gpu& gpu) {
   if (auto why = model::WhyMigUnknown(gpu)) return std::move(*why).Within(NameOf(gpu));
   return {};
@@ -198,6 +191,13 @@ base::Result<void> CheckRead(const model::Inventory& inventory) {
   return {};
 }
 
+std::string Describe(const model::Gpu& gpu) {
+  if (const auto why = model::WhyMigUnknown(gpu)) return "unknown: " + why->ToString();
+  if (!gpu.mig) return "no MIG";
+  std::string text = gpu.mig->enabled ? "MIG on" : "MIG off";
+  if (gpu.mig->pending_enabled != gpu.mig->enabled)
+    text += gpu.mig->pending_enabled ? " (on after a reset)" : " (off after a reset)";
+  if (!gpu.mig->enabled) return text;
   std::vector<const model::GpuInstance*> instances;
   for (const model::GpuInstance& instance : gpu.mig->instances) instances.push_back(&instance);
   std::sort(instances.begin(), instances.end(),
