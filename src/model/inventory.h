@@ -192,6 +192,7 @@ struct Gpu {
 
   Readings readings;
   std::vector<Process> processes;
+  std::optional<base::Error> processes_error;  // why some may be missing
   std::vector<Fault> faults;
   bool operator==(const Gpu&) const = default;
 };
@@ -206,7 +207,6 @@ enum class PathLevel : std::uint32_t {
   kSystem = 50,
 };
 struct GpuLink {
-  std::optional<base::Error> processes_error;  // why some may be missing
   PciAddress a, b;  // a < b
   std::optional<PathLevel> path;
   std::uint32_t nvlinks = 0;  // direct ones

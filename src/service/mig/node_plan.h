@@ -36,16 +36,16 @@ struct NodePlan {
 [[nodiscard]] bool IsApplied(const model::Inventory& inventory, const NodeGoal& goal);
 [[nodiscard]] bool IsApplied(const model::Inventory& inventory, const GpuTarget& target);
 
-// "GPU 3", or its PCI address where it has no index.
-[[nodiscard]] std::string NameOf(const model::Gpu& gpu);
-
-// Why a GPU is refused or blocked, a line each: "GPU 0: 1g.5gb at slice 6 is in use by pid 4711
-// (python3) in pod default/train (main)". Empty when it is neither.
 // Fails, with the name of the GPU, unless all that MIG made of it is known: what is missing from an
 // inventory must not be taken for what is not there.
 [[nodiscard]] base::Result<void> CheckRead(const model::Gpu& gpu);
 [[nodiscard]] base::Result<void> CheckRead(const model::Inventory& inventory);
 
+// "GPU 3", or its PCI address where it has no index.
+[[nodiscard]] std::string NameOf(const model::Gpu& gpu);
+
+// Why a GPU is refused or blocked, a line each: "GPU 0: 1g.5gb at slice 6 is in use by pid 4711
+// (python3) in pod default/train (main)". Empty when it is neither.
 [[nodiscard]] std::vector<std::string> Reasons(const model::Inventory& inventory,
                                                const GpuOutcome& outcome);
 
