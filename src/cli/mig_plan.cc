@@ -38,12 +38,14 @@ constexpr int kIndent = 3;
 void AddComputes(const MigGeometry& geometry,
                  std::size_t profile,
                  const model::ComputeSizes& sizes,
+                 const std::vector<std::uint32_t>& starts,
                  GpuInstance& instance) {
   std::uint32_t next = 0;
   for (const model::ComputeInstance& compute : instance.compute_instances) {
     next = std::max(next, compute.placement.start + compute.placement.size);
   }
-  for (const std::uint32_t slices : sizes) {
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const std::uint32_t slices = sizes[i];
     model::ComputeInstance compute;
     std::uint32_t id = 0;
     const auto taken = [&](const model::ComputeInstance& other) { return other.id.value() == id; };
@@ -53,7 +55,7 @@ void AddComputes(const MigGeometry& geometry,
     }
     compute.id = model::ComputeInstanceId(id);
     compute.slice_count = slices;
-    compute.placement = {next, slices};
+    compute.placement = {starts.empty() ? next : starts[i], slices};
     compute.name = model::DeviceName(geometry, {profile, slices});
     next += slices;
     instance.compute_instances.push_back(std::move(compute));
@@ -69,7 +71,7 @@ GpuInstance NewInstance(const MigGeometry& geometry,
   instance.profile = profile.id;
   instance.profile_name = profile.name;
   instance.placement = *model::FindPlacement(geometry, goal.place);
-  AddComputes(geometry, goal.place.profile, goal.compute, instance);
+  AddComputes(geometry, goal.place.profile, goal.compute, {}, instance);
   return instance;
 }
 
@@ -267,7 +269,7 @@ Gpu AfterPlan(const Gpu& gpu, const MigGeometry& geometry, const GpuPlan& plan) 
         return std::any_of(kept.destroy.begin(), kept.destroy.end(),
                            [&](const auto& gone) { return gone.id == compute.id; });
       });
-      AddComputes(geometry, kept.live.place.profile, kept.create, instance);
+      AddComputes(geometry, kept.live.place.profile, kept.create, kept.starts, instance);
     }
   }
   std::uint32_t id = kNewInstance;

@@ -1,5 +1,6 @@
 #include "hw/mig_control.h"
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -51,7 +52,7 @@ std::vector<model::ComputeInstanceProfile> AskOffered(Conversation& gpu,
                  unsigned{NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED}, &info);
     if (code == nvml::NVML_ERROR_NOT_SUPPORTED) continue;
     if (code != nvml::NVML_SUCCESS) break;
-    offered.push_back({info.id, info.sliceCount, info.multiprocessorCount});
+    offered.push_back({info.id, info.sliceCount, info.multiprocessorCount, info.instanceCount});
   }
   return offered;
 }
@@ -124,11 +125,49 @@ base::Result<model::GpuInstanceId> CreateInstanceOn(Conversation& gpu,
   return model::GpuInstanceId(info.id);
 }
 
+base::Result<nvml::nvmlComputeInstance_t> MakeCompute(Conversation& gpu,
+                                                      nvml::nvmlGpuInstance_t instance,
+                                                      std::uint32_t profile,
+                                                      std::uint32_t slices,
+                                                      std::optional<std::uint32_t> start) {
+  const nvml::Api& api = gpu.call.api;
+  nvml::nvmlComputeInstance_t compute = nullptr;
+  // An older driver cannot be told a place; its own choice may do.
+  if (start && api.create_ci_at.pointer() != nullptr) {
+    const nvml::nvmlComputeInstancePlacement_t place{*start, slices};
+    const nvmlReturn_t code =
+        gpu.call.Within(gpu.limit, api.create_ci_at, instance, profile, &place, &compute);
+    if (code != nvml::NVML_SUCCESS) return NvmlError(api.create_ci_at.name(), code);
+    return compute;
+  }
+  const nvmlReturn_t code = gpu.call.Within(gpu.limit, api.create_ci, instance, profile, &compute);
+  if (code != nvml::NVML_SUCCESS) return NvmlError(api.create_ci.name(), code);
+  return compute;
+}
+
+std::vector<model::Placement> ComputePlaces(Conversation& gpu,
+                                            nvml::nvmlGpuInstance_t instance,
+                                            std::uint32_t profile) {
+  const auto& function = gpu.call.api.ci_placements;
+  unsigned count = 0;
+  nvml::nvmlComputeInstancePlacement_t* none = nullptr;
+  if (gpu.call(function, instance, profile, none, &count) != nvml::NVML_SUCCESS) return {};
+  std::vector<nvml::nvmlComputeInstancePlacement_t> list(std::max(count, kMostConstants));
+  if (gpu.call(function, instance, profile, list.data(), &count) != nvml::NVML_SUCCESS) return {};
+  list.resize(std::min<std::size_t>(count, list.size()));
+  std::vector<model::Placement> places;
+  for (const nvml::nvmlComputeInstancePlacement_t& each : list) {
+    places.push_back({each.start, each.size});
+  }
+  return places;
+}
+
 base::Result<model::ComputeInstanceId> CreateComputeOn(const model::PciAddress& pci,
                                                        Conversation& gpu,
                                                        OfferedProfiles& offered,
                                                        model::GpuInstanceId id,
-                                                       std::uint32_t slices) {
+                                                       std::uint32_t slices,
+                                                       std::optional<std::uint32_t> start) {
   const nvml::Api& api = gpu.call.api;
   TRY(instance, FindInstance(gpu, id));
   const std::optional<std::uint32_t> profile =
@@ -138,11 +177,9 @@ base::Result<model::ComputeInstanceId> CreateComputeOn(const model::PciAddress& 
                            "GPU instance {} offers no compute instance of {} slices", id.value(),
                            slices);
   }
-  nvml::nvmlComputeInstance_t compute = nullptr;
-  nvmlReturn_t code = gpu.call.Within(gpu.limit, api.create_ci, instance, *profile, &compute);
-  if (code != nvml::NVML_SUCCESS) return NvmlError(api.create_ci.name(), code);
+  TRY(compute, MakeCompute(gpu, instance, *profile, slices, start));
   nvml::nvmlComputeInstanceInfo_t info{};
-  code = gpu.call(api.ci_info, compute, &info);
+  const nvmlReturn_t code = gpu.call(api.ci_info, compute, &info);
   if (code != nvml::NVML_SUCCESS) return NvmlError(api.ci_info.name(), code);
   return model::ComputeInstanceId(info.id);
 }
@@ -301,14 +338,31 @@ base::Result<model::GpuInstanceId> MigControl::CreateInstance(const model::PciAd
       });
 }
 
-base::Result<model::ComputeInstanceId> MigControl::CreateCompute(const model::PciAddress& gpu,
-                                                                 model::GpuInstanceId instance,
-                                                                 std::uint32_t slices) {
+base::Result<model::ComputeInstanceId> MigControl::CreateCompute(
+    const model::PciAddress& gpu,
+    model::GpuInstanceId instance,
+    std::uint32_t slices,
+    std::optional<std::uint32_t> start) {
   return impl_->Run<model::ComputeInstanceId>(
       gpu, impl_->limits().instance,
-      [gpu, instance, slices, offered = impl_->offered()](Conversation& conversation) {
-        return CreateComputeOn(gpu, conversation, *offered, instance, slices);
+      [gpu, instance, slices, start, offered = impl_->offered()](Conversation& conversation) {
+        return CreateComputeOn(gpu, conversation, *offered, instance, slices, start);
       });
+}
+
+base::Result<std::vector<model::ComputeInstanceProfile>> MigControl::OfferedCompute(
+    const model::PciAddress& gpu, model::GpuInstanceId instance) {
+  using Offered = std::vector<model::ComputeInstanceProfile>;
+  return impl_->Run<Offered>(gpu, impl_->limits().instance,
+                             [instance](Conversation& conversation) -> base::Result<Offered> {
+                               TRY(handle, FindInstance(conversation, instance));
+                               Offered offered = AskOffered(conversation, handle);
+                               for (model::ComputeInstanceProfile& profile : offered) {
+                                 profile.placements =
+                                     ComputePlaces(conversation, handle, profile.id);
+                               }
+                               return offered;
+                             });
 }
 
 base::Result<void> MigControl::DestroyCompute(const model::PciAddress& gpu,

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,10 +43,16 @@ class MigControl {
   // At exactly this place; anything else that the driver made is an error.
   [[nodiscard]] base::Result<model::GpuInstanceId> CreateInstance(
       const model::PciAddress& gpu, model::ProfileId profile, const model::Placement& placement);
-  // Of the profiles with so many slices the one with the most multiprocessors.
-  [[nodiscard]] base::Result<model::ComputeInstanceId> CreateCompute(const model::PciAddress& gpu,
-                                                                     model::GpuInstanceId instance,
-                                                                     std::uint32_t slices);
+  // Of the profiles with so many slices the one with the most multiprocessors; from this compute
+  // slice on, or where the driver likes.
+  [[nodiscard]] base::Result<model::ComputeInstanceId> CreateCompute(
+      const model::PciAddress& gpu,
+      model::GpuInstanceId instance,
+      std::uint32_t slices,
+      std::optional<std::uint32_t> start = std::nullopt);
+  // What a GPU instance can be divided into, with places where the driver tells them.
+  [[nodiscard]] base::Result<std::vector<model::ComputeInstanceProfile>> OfferedCompute(
+      const model::PciAddress& gpu, model::GpuInstanceId instance);
   [[nodiscard]] base::Result<void> DestroyCompute(const model::PciAddress& gpu,
                                                   model::GpuInstanceId instance,
                                                   model::ComputeInstanceId compute);

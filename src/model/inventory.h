@@ -71,6 +71,17 @@ struct GpuInstanceProfile {
   bool operator==(const GpuInstanceProfile&) const = default;
 };
 
+// One kind of compute instance that a GPU instance offers, as NVML reports it once that instance
+// exists.
+struct ComputeInstanceProfile {
+  std::uint32_t id = 0;
+  std::uint32_t slice_count = 0;
+  std::uint32_t multiprocessors = 0;
+  std::uint32_t instance_count = 0;        // at most so many in one GPU instance
+  std::vector<Placement> placements = {};  // compute slices; empty: not asked
+  bool operator==(const ComputeInstanceProfile&) const = default;
+};
+
 // A compute instance; with its GPU instance it is a MIG device.
 struct ComputeInstance {
   ComputeInstanceId id;
@@ -93,6 +104,9 @@ struct GpuInstance {
   std::optional<Memory> memory;  // as its MIG devices see it; absent while it has none
   std::optional<CapabilityMinor> access;
   std::vector<ComputeInstance> compute_instances;  // by id
+  // With places. Read only of an instance that is divided: elsewhere nothing has to fit beside
+  // something.
+  std::vector<ComputeInstanceProfile> offered = {};
   bool operator==(const GpuInstance&) const = default;
 };
 

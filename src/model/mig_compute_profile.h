@@ -5,16 +5,9 @@
 #include <optional>
 #include <vector>
 
-namespace partita::model {
+#include "model/inventory.h"
 
-// One kind of compute instance that a GPU instance offers, as NVML reports it once that instance
-// exists.
-struct ComputeInstanceProfile {
-  std::uint32_t id = 0;
-  std::uint32_t slice_count = 0;
-  std::uint32_t multiprocessors = 0;
-  bool operator==(const ComputeInstanceProfile&) const = default;
-};
+namespace partita::model {
 
 // The id with so many slices and the most multiprocessors; of equals the lowest. A 1g instance with
 // double memory has 26 multiprocessors on an H200, of which profile 0 gives 16 and profile 7 all;

@@ -37,6 +37,14 @@ std::vector<Process> HoldersOf(const Gpu& gpu, const std::vector<Obstacle>& obst
   return holders;
 }
 
+// " (4)", " (4-5)": the compute slices, where they are decided.
+std::string SlicesText(const PlanStep& step) {
+  if (!step.compute_start) return "";
+  if (step.compute_slices == 1) return fmt::format(" ({})", *step.compute_start);
+  return fmt::format(" ({}-{})", *step.compute_start,
+                     *step.compute_start + step.compute_slices - 1);
+}
+
 }  // namespace
 
 bool GpuPlan::ChangesNothing() const {
@@ -58,8 +66,9 @@ std::vector<LiveInstance> LiveInstances(const Gpu& gpu, const MigGeometry& geome
       const bool in_use =
           std::any_of(gpu.processes.begin(), gpu.processes.end(),
                       [&](const Process& p) { return MayUse(p, instance.id, compute.id); });
-      entry.compute.push_back({compute.id, compute.slice_count, in_use});
+      entry.compute.push_back({compute.id, compute.slice_count, in_use, compute.placement.start});
     }
+    entry.offered = instance.offered;
     live.push_back(std::move(entry));
   }
   return live;
@@ -129,9 +138,13 @@ std::vector<PlanStep> Steps(const GpuPlan& plan) {
   if (plan.request) steps.push_back({StepKind::kSetMode, {}, {}, {}, 0, plan.enable});
   if (plan.reset) steps.push_back({StepKind::kReset, {}, {}, {}, 0, false});
 
-  for (const KeptInstance& kept : plan.layout.kept)
-    for (std::uint32_t slices : kept.create)
-      steps.push_back({StepKind::kCreateCompute, kept.live.place, kept.live.id, {}, slices, false});
+  for (const KeptInstance& kept : plan.layout.kept) {
+    for (std::size_t i = 0; i < kept.create.size(); ++i) {
+      steps.push_back(
+          {StepKind::kCreateCompute, kept.live.place, kept.live.id, {}, kept.create[i], false});
+      if (!kept.starts.empty()) steps.back().compute_start = kept.starts[i];
+    }
+  }
   for (const InstanceGoal& goal : plan.layout.created) {
     steps.push_back({StepKind::kCreateInstance, goal.place, {}, {}, 0, false});
     for (std::uint32_t slices : goal.compute)
@@ -153,8 +166,8 @@ std::string ToString(const MigGeometry& geometry, const PlanStep& step) {
     case StepKind::kReset: return "reset the GPU";
     case StepKind::kCreateInstance: return fmt::format("create GPU instance {}", where());
     case StepKind::kCreateCompute:
-      return fmt::format("create a compute instance of {} slice{} in {}", step.compute_slices,
-                         step.compute_slices == 1 ? "" : "s", where());
+      return fmt::format("create a compute instance of {} slice{}{} in {}", step.compute_slices,
+                         step.compute_slices == 1 ? "" : "s", SlicesText(step), where());
   }
   return "";
 }

@@ -92,6 +92,8 @@ struct PlanStep {
   std::optional<ComputeInstanceId> compute;
   std::uint32_t compute_slices = 0;
   bool enable = false;  // kSetMode
+  // kCreateCompute: the first of its compute slices; absent: the driver chooses.
+  std::optional<std::uint32_t> compute_start = std::nullopt;
   bool operator==(const PlanStep&) const = default;
 };
 

@@ -5,27 +5,11 @@
 #include <set>
 #include <tuple>
 
+#include "model/mig_division.h"
 #include "model/mig_shortfall.h"
 
 namespace partita::model {
 namespace {
-
-// Splits a kept instance's compute instances into those that stay and those that go, and lists what
-// is missing. Compute instances in use stay before idle ones of their size.
-KeptInstance Keep(const LiveInstance& live, const ComputeSizes& wanted) {
-  KeptInstance kept{live, {}, wanted};
-  for (const bool in_use : {true, false}) {
-    for (const LiveComputeInstance& compute : live.compute) {
-      if (compute.in_use != in_use) continue;
-      const auto match = std::find(kept.create.begin(), kept.create.end(), compute.slices);
-      if (match == kept.create.end())
-        kept.destroy.push_back(compute);
-      else
-        kept.create.erase(match);
-    }
-  }
-  return kept;
-}
 
 bool IsDividedInto(const LiveInstance& live, const ComputeSizes& wanted) {
   return std::equal(live.compute.begin(), live.compute.end(), wanted.begin(), wanted.end(),
@@ -66,13 +50,17 @@ std::optional<Obstacle> Harm(const LiveInstance& live, const Candidate& candidat
   if (!live.MustStay()) return std::nullopt;
   const ComputeSizes* division = DivisionAt(candidate, live.place);
   if (division == nullptr) return Obstacle{live.place, live.id, InUse(live.compute)};
-  std::vector<ComputeInstanceId> lost = InUse(Keep(live, *division).destroy);
+  const std::optional<KeptInstance> kept = KeepCompute(live, *division);
+  if (!kept) return Obstacle{live.place, live.id, InUse(live.compute)};
+  std::vector<ComputeInstanceId> lost = InUse(kept->destroy);
   if (lost.empty()) return std::nullopt;
   return Obstacle{live.place, live.id, std::move(lost)};
 }
 
-// What a candidate does to what exists: the cost without room.
-PlanCost Disruption(const std::vector<LiveInstance>& live, const Candidate& candidate) {
+// What a candidate does to what exists: the cost without room. Nothing when an instance that stays
+// cannot be divided so.
+std::optional<PlanCost> Disruption(const std::vector<LiveInstance>& live,
+                                   const Candidate& candidate) {
   PlanCost cost;
   std::size_t kept = 0;
   for (const LiveInstance& instance : live) {
@@ -80,9 +68,10 @@ PlanCost Disruption(const std::vector<LiveInstance>& live, const Candidate& cand
     if (division != nullptr) {
       ++kept;
       if (IsDividedInto(instance, *division)) continue;
-      const KeptInstance change = Keep(instance, *division);
+      const std::optional<KeptInstance> change = KeepCompute(instance, *division);
+      if (!change) return std::nullopt;
       cost.compute_changed +=
-          static_cast<std::uint32_t>(change.destroy.size() + change.create.size());
+          static_cast<std::uint32_t>(change->destroy.size() + change->create.size());
     } else if (!instance.MustStay()) {
       ++cost.idle_destroyed;
     }
@@ -101,10 +90,11 @@ class Contest {
   explicit Contest(const std::vector<LiveInstance>& live) : live_(live) {}
 
   void Weigh(const Candidate& candidate) {
-    PlanCost cost = Disruption(live_, candidate);
-    if (cost.in_use_destroyed > 0) RememberHarm(candidate, cost.in_use_destroyed);
-    if (layout_ != nullptr && Order(cost, candidate.position) >= Order(cost_, position_)) return;
-    cost_ = std::move(cost);
+    std::optional<PlanCost> cost = Disruption(live_, candidate);
+    if (!cost) return;
+    if (cost->in_use_destroyed > 0) RememberHarm(candidate, cost->in_use_destroyed);
+    if (layout_ != nullptr && Order(*cost, candidate.position) >= Order(cost_, position_)) return;
+    cost_ = *std::move(cost);
     position_ = candidate.position;
     layout_ = candidate.layout;
     // Copies: the candidate's divisions change as the search goes on.
@@ -122,7 +112,7 @@ class Contest {
     plan.cost.room = std::move(room);
     for (std::size_t i = 0; i < plan.result.size(); ++i) {
       if (const LiveInstance* instance = FindLive(live_, plan.result[i]))
-        plan.kept.push_back(Keep(*instance, divisions_[i]));
+        plan.kept.push_back(*KeepCompute(*instance, divisions_[i]));
       else
         plan.created.push_back({plan.result[i], divisions_[i]});
     }

@@ -21,6 +21,7 @@ struct LiveComputeInstance {
   ComputeInstanceId id;
   std::uint32_t slices = 0;
   bool in_use = false;
+  std::uint32_t start = 0;  // compute slices of its GPU instance
   bool operator==(const LiveComputeInstance&) const = default;
 };
 
@@ -30,6 +31,7 @@ struct LiveInstance {
   PlacedInstance place;
   bool pinned = false;  // must stay, whoever uses it
   std::vector<LiveComputeInstance> compute;
+  std::vector<ComputeInstanceProfile> offered = {};  // with places; empty where they are not known
   [[nodiscard]] bool MustStay() const;
   bool operator==(const LiveInstance&) const = default;
 };
@@ -57,6 +59,7 @@ struct KeptInstance {
   LiveInstance live;
   std::vector<LiveComputeInstance> destroy;
   ComputeSizes create;
+  std::vector<std::uint32_t> starts = {};  // of each in `create`; empty: the driver chooses
   bool operator==(const KeptInstance&) const = default;
 };
 

@@ -370,6 +370,11 @@ nvmlReturn_t nvmlGpuInstanceGetComputeInstanceProfileInfo(nvmlGpuInstance_t inst
                                                           unsigned int profile,
                                                           unsigned int engine_profile,
                                                           nvmlComputeInstanceProfileInfo_t* info);
+nvmlReturn_t nvmlGpuInstanceGetComputeInstancePossiblePlacements(
+    nvmlGpuInstance_t instance,
+    unsigned int profile_id,
+    nvmlComputeInstancePlacement_t* placements,
+    unsigned int* count);
 nvmlReturn_t nvmlGpuInstanceGetComputeInstances(nvmlGpuInstance_t instance,
                                                 unsigned int profile_id,
                                                 nvmlComputeInstance_t* instances,
@@ -377,6 +382,11 @@ nvmlReturn_t nvmlGpuInstanceGetComputeInstances(nvmlGpuInstance_t instance,
 nvmlReturn_t nvmlGpuInstanceCreateComputeInstance(nvmlGpuInstance_t instance,
                                                   unsigned int profile_id,
                                                   nvmlComputeInstance_t* compute_instance);
+nvmlReturn_t nvmlGpuInstanceCreateComputeInstanceWithPlacement(
+    nvmlGpuInstance_t instance,
+    unsigned int profile_id,
+    const nvmlComputeInstancePlacement_t* placement,
+    nvmlComputeInstance_t* compute_instance);
 nvmlReturn_t nvmlComputeInstanceDestroy(nvmlComputeInstance_t compute_instance);
 nvmlReturn_t nvmlGpuInstanceGetComputeInstanceById(nvmlGpuInstance_t instance,
                                                    unsigned int id,

@@ -109,9 +109,11 @@ struct Api {
   PARTITA_NVML_FUNCTION(destroy_gi, GpuInstanceDestroy);
   PARTITA_NVML_FUNCTION(gi_info, GpuInstanceGetInfo);
   PARTITA_NVML_FUNCTION(ci_profile, GpuInstanceGetComputeInstanceProfileInfo);
+  PARTITA_NVML_FUNCTION(ci_placements, GpuInstanceGetComputeInstancePossiblePlacements);
   PARTITA_NVML_FUNCTION(compute_instances, GpuInstanceGetComputeInstances);
   PARTITA_NVML_FUNCTION(ci_by_id, GpuInstanceGetComputeInstanceById);
   PARTITA_NVML_FUNCTION(create_ci, GpuInstanceCreateComputeInstance);
+  PARTITA_NVML_FUNCTION(create_ci_at, GpuInstanceCreateComputeInstanceWithPlacement);
   PARTITA_NVML_FUNCTION(destroy_ci, ComputeInstanceDestroy);
   PARTITA_NVML_FUNCTION(ci_info, ComputeInstanceGetInfo_v2);
 };

@@ -174,6 +174,10 @@ class InstanceReader {
     instance.profile_name = profile.name;
     instance.placement = {.start = info.placement.start, .size = info.placement.size};
     ReadComputeInstances(handle, profile, instance);
+    if (std::any_of(instance.compute_instances.begin(), instance.compute_instances.end(),
+                    [&](const auto& each) { return each.slice_count < profile.slice_count; })) {
+      instance.offered = Offered(handle, profile.id);
+    }
     instances.push_back(std::move(instance));
   }
 
@@ -237,6 +241,35 @@ class InstanceReader {
     return name->ToString();
   }
 
+  // The places of compute instances depend on the profile alone, too.
+  std::vector<model::ComputeInstanceProfile> Offered(nvmlGpuInstance_t handle,
+                                                     model::ProfileId id) {
+    const auto known = offered_.find(id);
+    if (known != offered_.end()) return known->second;
+    std::vector<model::ComputeInstanceProfile> offered;
+    for (const nvmlComputeInstanceProfileInfo_t& kind : ComputeProfiles(handle, id)) {
+      offered.push_back({kind.id, kind.sliceCount, kind.multiprocessorCount, kind.instanceCount,
+                         ComputePlacements(handle, kind.id)});
+    }
+    return offered_.emplace(id, std::move(offered)).first->second;
+  }
+
+  // An older driver does not tell; then slices are counted.
+  std::vector<model::Placement> ComputePlacements(nvmlGpuInstance_t handle, unsigned kind) {
+    const auto& function = calls_.api().ci_placements;
+    unsigned count = 0;
+    nvmlComputeInstancePlacement_t* none = nullptr;
+    if (calls_.Raw(function, handle, kind, none, &count) != NVML_SUCCESS) return {};
+    std::vector<nvmlComputeInstancePlacement_t> list(std::max<std::size_t>(count, kRoom));
+    if (calls_.Raw(function, handle, kind, list.data(), &count) != NVML_SUCCESS) return {};
+    list.resize(std::min<std::size_t>(count, list.size()));
+    std::vector<model::Placement> placements;
+    for (const nvmlComputeInstancePlacement_t& each : list) {
+      placements.push_back({.start = each.start, .size = each.size});
+    }
+    return placements;
+  }
+
   // Widest first: usually that is the only one in use.
   std::vector<nvmlComputeInstanceProfileInfo_t> ComputeProfiles(nvmlGpuInstance_t handle,
                                                                 model::ProfileId id) {
@@ -265,6 +298,7 @@ class InstanceReader {
   const std::vector<model::GpuInstanceProfile>& profiles_;
   std::optional<base::Error>& gap_;
   std::map<model::ProfileId, std::vector<nvmlComputeInstanceProfileInfo_t>> compute_profiles_;
+  std::map<model::ProfileId, std::vector<model::ComputeInstanceProfile>> offered_;
 };
 
 }  // namespace

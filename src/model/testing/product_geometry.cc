@@ -135,8 +135,14 @@ std::vector<ComputeInstanceProfile> ProductComputeProfiles(std::string_view prod
   for (const Node& row : At(At(mig, "compute_instances"), "profiles").items) {
     for (const Node& in : At(row, "in").items) {
       if (file.Number(in) != constant) continue;
-      profiles.push_back(
-          {file.Column(row, "id"), file.Column(row, "slices"), file.Column(row, "sm")});
+      ComputeInstanceProfile& profile = profiles.emplace_back();
+      profile.id = file.Column(row, "id");
+      profile.slice_count = file.Column(row, "slices");
+      profile.multiprocessors = file.Column(row, "sm");
+      profile.instance_count = file.Column(row, "count");
+      for (const Node& start : At(row, "starts").items)
+        profile.placements.push_back(
+            {static_cast<std::uint32_t>(file.Number(start)), profile.slice_count});
     }
   }
   return profiles;

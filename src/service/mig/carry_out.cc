@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/mig_division.h"
+
 namespace partita::service::mig {
 namespace {
 
@@ -25,6 +27,14 @@ const PlanStep* FindReset(const GpuWork& work) {
     return each.kind == StepKind::kReset;
   });
   return step == work.steps.end() ? nullptr : &*step;
+}
+
+model::ComputeSizes ComputeSizesAt(const GpuWork& work, const model::PlacedInstance& place) {
+  model::ComputeSizes sizes;
+  for (const PlanStep& step : work.steps)
+    if (step.kind == StepKind::kCreateCompute && step.place == place)
+      sizes.push_back(step.compute_slices);
+  return sizes;
 }
 
 bool NeedsReset(const GpuWork& work) {
@@ -108,10 +118,32 @@ base::Result<void> CarryOut::SetMode(GpuWork& work, const PlanStep& step) {
 base::Result<void> CarryOut::CreateCompute(GpuWork& work, const PlanStep& step) {
   const auto made = work.made.find(step.place);
   PARTITA_CHECK(step.instance || made != work.made.end());
-  TRY(id, control_.CreateCompute(work.pci, step.instance ? *step.instance : made->second,
-                                 step.compute_slices));
+  const model::GpuInstanceId instance = step.instance ? *step.instance : made->second;
+  TRY(id, control_.CreateCompute(work.pci, instance, step.compute_slices,
+                                 StartOf(work, step, instance)));
   (void)id;
   return {};
+}
+
+// Left to themselves drivers take the first place of each, which may leave none for a later one of
+// another width. Where they can be put is known only once the GPU instance exists.
+std::optional<std::uint32_t> CarryOut::StartOf(GpuWork& work,
+                                               const PlanStep& step,
+                                               model::GpuInstanceId instance) {
+  if (step.compute_start) return step.compute_start;
+  const auto [starts, first] = work.starts.try_emplace(step.place);
+  if (first) {
+    const model::ComputeSizes sizes = ComputeSizesAt(work, step.place);
+    const bool mixed = !sizes.empty() && sizes.front() != sizes.back();
+    const auto offered = mixed ? control_.OfferedCompute(work.pci, instance)
+                               : std::vector<model::ComputeInstanceProfile>();
+    const auto places = offered.ok() ? model::PlaceCompute(*offered, {}, sizes) : std::nullopt;
+    if (mixed && places) starts->second.assign(places->begin(), places->end());
+  }
+  if (starts->second.empty()) return std::nullopt;
+  const std::uint32_t start = starts->second.front();
+  starts->second.pop_front();
+  return start;
 }
 
 void CarryOut::ResetAll(std::vector<GpuWork>& works) {

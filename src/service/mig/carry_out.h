@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -34,6 +35,7 @@ struct GpuWork {
   bool mode_pending = false;  // it waits for a reset or a reboot; nothing more can be done
   std::optional<StepFailure> failure;
   std::map<model::PlacedInstance, model::GpuInstanceId> made;
+  std::map<model::PlacedInstance, std::deque<std::uint32_t>> starts;  // of computes still to make
 };
 
 class CarryOut {
@@ -56,6 +58,9 @@ class CarryOut {
   base::Result<void> Call(GpuWork& work, const model::PlanStep& step);
   base::Result<void> SetMode(GpuWork& work, const model::PlanStep& step);
   base::Result<void> CreateCompute(GpuWork& work, const model::PlanStep& step);
+  std::optional<std::uint32_t> StartOf(GpuWork& work,
+                                       const model::PlanStep& step,
+                                       model::GpuInstanceId instance);
   void ResetAll(std::vector<GpuWork>& works);
   void ResetTogether(const std::vector<GpuWork*>& works);
   void Tell(const GpuWork& work, const std::string& step, bool done) const;

@@ -2,7 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "model/mig_division.h"
 
 namespace partita::service::mig {
 namespace {
@@ -11,25 +17,6 @@ using model::InstanceGoal;
 using model::KeptInstance;
 using model::LiveComputeInstance;
 using model::LiveInstance;
-
-// Compute instances in use are the first to stay.
-KeptInstance Keep(const LiveInstance& live, const InstanceGoal& goal) {
-  KeptInstance kept{live, {}, {}};
-  model::ComputeSizes missing = goal.compute;
-  std::vector<LiveComputeInstance> compute = live.compute;
-  std::stable_partition(compute.begin(), compute.end(),
-                        [](const LiveComputeInstance& each) { return each.in_use; });
-  for (const LiveComputeInstance& each : compute) {
-    const auto match = std::find(missing.begin(), missing.end(), each.slices);
-    if (match == missing.end())
-      kept.destroy.push_back(each);
-    else
-      missing.erase(match);
-  }
-  std::sort(missing.begin(), missing.end(), std::greater<>());
-  kept.create = std::move(missing);
-  return kept;
-}
 
 std::vector<model::ComputeInstanceId> InUse(const std::vector<LiveComputeInstance>& compute) {
   std::vector<model::ComputeInstanceId> ids;
@@ -80,7 +67,15 @@ std::variant<model::LayoutPlan, model::Refusal> PlanExact(const model::MigGeomet
       plan.destroyed.push_back(instance);
       continue;
     }
-    plan.kept.push_back(Keep(instance, *goal));
+    model::ComputeSizes sizes = goal->compute;
+    std::sort(sizes.begin(), sizes.end(), std::greater<>());
+    std::optional<KeptInstance> divided = model::KeepCompute(instance, sizes);
+    if (!divided)
+      return model::Refusal{fmt::format("{} cannot be divided into compute instances of {} slices",
+                                        ToString(geometry, instance.place), fmt::join(sizes, ", ")),
+                            "",
+                            {}};
+    plan.kept.push_back(*std::move(divided));
     const KeptInstance& kept = plan.kept.back();
     NoteObstacle(instance, kept.destroy, false, plan);
     plan.cost.compute_changed +=
