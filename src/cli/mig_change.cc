@@ -90,6 +90,7 @@ std::optional<int> ShowPlan(const MigOptions& options,
   if (!goal.ok()) return ReportError(goal.error());
   if (request.options.mode_only) goal = service::mig::ModeOnly(node, *goal);
   NodePlan plan = service::mig::PlanNode(node, *goal);
+  if (request.options.skip_reset) plan = service::mig::WithoutResets(std::move(plan));
   question.open = false;
   if (question.plan == plan) return std::nullopt;
   const bool text = options.format == base::OutputFormat::kText;
@@ -105,6 +106,7 @@ std::optional<int> ShowPlan(const MigOptions& options,
     if (!text) ReportReasons(node, plan);
     return PlanStatus(plan);
   }
+  if (!request.options.skip_reset) WarnAboutReset(options.reader, plan);
   if (ask) question = {std::move(plan), true};
   return std::nullopt;
 }
@@ -135,6 +137,10 @@ Lines DrawResult(const ApplyReport& report, const Look& look) {
     const Line mark = Line().Add(look.glyphs().fault, Ink::kFault).Add(" ");
     Append(Wrapped(mark, mark.width(), Clean(error, look.utf8), Ink::kPlain, look), lines);
   }
+  for (const std::string& text : report.waiting) {
+    const Line mark = Line().Add(look.glyphs().warning, Ink::kWarning).Add(" ");
+    Append(Wrapped(mark, mark.width(), Clean(text, look.utf8), Ink::kPlain, look), lines);
+  }
   if (report.applied) {
     lines.push_back(Line().Add("applied", Ink::kStrong));
   } else if (report.reset_required) {
@@ -146,13 +152,15 @@ Lines DrawResult(const ApplyReport& report, const Look& look) {
 }
 
 Value ResultDocument(const ApplyReport& report) {
-  Value errors = Value::List();
+  Value errors = Value::List(), waiting = Value::List();
   for (const std::string& error : report.errors) errors.Add(error);
+  for (const std::string& text : report.waiting) waiting.Add(text);
   return Value::Map()
       .Set("apiVersion", "partita.dev/mig/v1")
       .Set("kind", "MigResult")
       .Set("applied", report.applied)
       .Set("resetRequired", report.reset_required)
+      .Set("waiting", std::move(waiting))
       .Set("errors", std::move(errors))
       .Set("gpus", *MigShowDocument(report.after).Find("gpus"));
 }

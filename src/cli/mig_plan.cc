@@ -19,6 +19,7 @@
 #include "cli/mig_validate.h"
 #include "cli/quantity.h"
 #include "cli/report_error.h"
+#include "hw/procfs/display_module.h"
 #include "model/mig_wanted.h"
 
 namespace partita::cli {
@@ -324,6 +325,14 @@ void ReportReasons(const model::Inventory& node, const NodePlan& plan) {
   }
 }
 
+void WarnAboutReset(const hw::ReaderOptions& options, const NodePlan& plan) {
+  if (!plan.NeedsReset() || !hw::procfs::DisplayModuleHoldsGpus(options.root)) return;
+  std::fputs(
+      "partita: warning: nvidia_drm is loaded with mode setting and may hold the GPUs, so that the "
+      "reset fails: unload it (modprobe -r nvidia_drm), or use --skip-reset and reboot\n",
+      stderr);
+}
+
 int PlanStatus(const NodePlan& plan) {
   if (plan.Refused()) return kExitInvalidInput;
   return plan.Blocked() ? kExitBlocked : kExitDone;
@@ -341,6 +350,7 @@ int RunMigPlan(const base::Invocation& invocation) {
           [&](const Look& look) { return DrawMigPlan(node, plan, look); });
     // The drawing says why; a document is for a program, and somebody may look at its errors.
     if (options.format != base::OutputFormat::kText) ReportReasons(node, plan);
+    if (!options.model) WarnAboutReset(options.reader, plan);
     return PlanStatus(plan);
   });
 }

@@ -4,6 +4,7 @@
 
 #include "base/value.h"
 #include "cli/drawing.h"
+#include "hw/inventory_reader.h"
 #include "model/inventory.h"
 #include "service/mig/node_plan.h"
 
@@ -27,6 +28,8 @@ inline constexpr std::uint32_t kNewInstance = 1'000'000;
 
 // Says on standard error why a plan cannot be carried out; nothing when it can.
 void ReportReasons(const model::Inventory& node, const service::mig::NodePlan& plan);
+// Says on standard error what will make a reset fail although nobody is in the way.
+void WarnAboutReset(const hw::ReaderOptions& options, const service::mig::NodePlan& plan);
 // That of invalid input when some GPU can never be so, that of a holder when one is in the way.
 [[nodiscard]] int PlanStatus(const service::mig::NodePlan& plan);
 

@@ -11,7 +11,8 @@ for hierarchy in /sys/fs/cgroup/unified /sys/fs/cgroup/pids /sys/fs/cgroup; do
   [ ! -e "$hierarchy/cgroup.procs" ] || break
 done
 cgroup=$hierarchy/$(basename "$work")
-on_exit+=("find '$cgroup' -depth -type d -exec rmdir {} +")
+pid=
+on_exit+=('[ -z "$pid" ] || kill "$pid" 2>/dev/null' wait "find '$cgroup' -depth -type d -exec rmdir {} +")
 mkdir -p "$cgroup/kubepods/burstable/pod$uid/$id"
 
 # The machine's /var/log, seen by one command alone.

@@ -28,6 +28,12 @@ base::Error PlanError(base::ErrorCode code, const Inventory& inventory, const No
   return base::MakeError(code, "{}", fmt::join(lines, "\n"));
 }
 
+std::vector<std::string> Holders(const model::Gpu& gpu) {
+  std::vector<std::string> holders;
+  for (const model::Process& process : gpu.processes) holders.push_back(model::HolderText(process));
+  return holders;
+}
+
 GpuWork MakeWork(const Inventory& inventory, const GpuOutcome& outcome) {
   const model::Gpu& gpu = inventory.gpus[outcome.gpu];
   GpuWork work;
@@ -69,7 +75,8 @@ class Application {
     look_ = reader_.Read();
     if (!look_.driver) return *look_.driver_error;
     TRY(goal, Goal());
-    const NodePlan plan = PlanNode(look_, goal);
+    NodePlan plan = PlanNode(look_, goal);
+    if (options_.skip_reset) plan = WithoutResets(std::move(plan));
     if (plan.Refused()) return PlanError(base::ErrorCode::kConflict, look_, plan);
     if (plan.Blocked()) return PlanError(base::ErrorCode::kBusy, look_, plan);
     for (const GpuOutcome& outcome : plan.gpus) {
@@ -170,16 +177,23 @@ class Application {
     std::string text = fmt::format("{}: {}", work.name, FailureText(work));
     const std::optional<std::size_t> gpu = Find(look_, work.pci);
     const bool busy = work.failure->error.code() == base::ErrorCode::kBusy;
-    std::vector<std::string> holders;
-    if (gpu && busy) {
-      for (const model::Process& process : look_.gpus[*gpu].processes)
-        holders.push_back(model::HolderText(process));
-    }
+    const std::vector<std::string> holders =
+        gpu && busy ? Holders(look_.gpus[*gpu]) : std::vector<std::string>();
     if (!holders.empty())
       text += fmt::format("; it is used by {}", fmt::join(holders, ", "));
     else if (!work.failure->error.hint().empty())
       text += fmt::format(": {}", work.failure->error.hint());
     Say(std::move(text));
+  }
+
+  // A mode that waits for a reset waits for these to end, too.
+  void SayWhoDelays(const GpuWork& work) {
+    const std::optional<std::size_t> gpu = Find(look_, work.pci);
+    const std::vector<std::string> holders =
+        gpu ? Holders(look_.gpus[*gpu]) : std::vector<std::string>();
+    if (!holders.empty())
+      waiting_.push_back(fmt::format("{}: its MIG mode is pending; a reset must wait for {}",
+                                     work.name, fmt::join(holders, ", ")));
   }
 
   void Say(std::string text) { errors_.push_back(std::move(text)); }
@@ -189,10 +203,14 @@ class Application {
     const base::Result<NodeGoal> goal = Goal();
     if (!goal.ok()) Say(goal.error().ToString());
     report.applied = goal.ok() && IsApplied(look_, *goal);
-    for (const GpuWork& work : works_) report.reset_required |= work.mode_pending;
+    for (const GpuWork& work : works_) {
+      report.reset_required |= work.mode_pending;
+      if (work.mode_pending && !work.failure) SayWhoDelays(work);
+    }
     const bool told = !errors_.empty() || report.reset_required;
     if (!report.applied && goal.ok() && !told) SayDifferences(*goal);
     report.errors = std::move(errors_);
+    report.waiting = std::move(waiting_);
     report.after = std::move(look_);
     return report;
   }
@@ -216,7 +234,7 @@ class Application {
   Inventory look_;  // the last one
   std::vector<GpuWork> works_;
   std::vector<GpuTarget> before_;  // of each work: what to go back to
-  std::vector<std::string> errors_;
+  std::vector<std::string> errors_, waiting_;
 };
 
 }  // namespace

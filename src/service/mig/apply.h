@@ -27,7 +27,8 @@ struct Progress {
 struct ApplyReport {
   bool applied = false;         // everything is as wanted, seen by reading it again
   bool reset_required = false;  // some mode waits for a reset, or where none is possible, a reboot
-  std::vector<std::string> errors;  // what failed, what became of it and what is there now
+  std::vector<std::string> waiting;  // whose work such a reset must wait for
+  std::vector<std::string> errors;   // what failed, what became of it and what is there now
   model::Inventory after;
 };
 

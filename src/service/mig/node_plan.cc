@@ -131,22 +131,20 @@ NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal) {
   return plan;
 }
 
-bool IsApplied(const model::Inventory& inventory, const GpuTarget& target) {
-  const model::Gpu& gpu = inventory.gpus[target.gpu];
-  if (model::WhyMigUnknown(gpu)) return false;
-  if (!gpu.mig) return !target.goal.mig_enabled;
-  if (target.exact) {
-    model::MigPlanners planners;
-    const GpuOutcome outcome = PlanOne(inventory, target, planners);
-    const auto* plan = std::get_if<GpuPlan>(&outcome.plan);
-    return plan != nullptr && plan->ChangesNothing();
+NodePlan WithoutResets(NodePlan plan) {
+  for (GpuOutcome& outcome : plan.gpus) {
+    auto* gpu = std::get_if<GpuPlan>(&outcome.plan);
+    if (gpu != nullptr && gpu->reset && gpu->layout.obstacles.empty()) gpu->blockers.clear();
   }
-  return model::IsApplied(gpu, model::MigGeometry::From(*gpu.mig), target.goal);
+  return plan;
+}
+
+bool IsApplied(const model::Inventory& inventory, const GpuTarget& target) {
+  return IsApplied(inventory, NodeGoal{target});
 }
 
 bool IsApplied(const model::Inventory& inventory, const NodeGoal& goal) {
-  return std::all_of(goal.begin(), goal.end(),
-                     [&](const GpuTarget& target) { return IsApplied(inventory, target); });
+  return PlanNode(inventory, goal).ChangesNothing();
 }
 
 std::string NameOf(const model::Gpu& gpu) {

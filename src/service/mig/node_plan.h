@@ -32,7 +32,12 @@ struct NodePlan {
 
 [[nodiscard]] NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal);
 
-// True when every GPU of the goal is as it says.
+// The same without its resets: a mode is asked for and stays pending, which disturbs nobody.
+// Whoever uses such a GPU is in the way of the reset alone, and blocks no more unless it is in an
+// instance that goes.
+[[nodiscard]] NodePlan WithoutResets(NodePlan plan);
+
+// True when every GPU of the goal is as it says, and nothing beside it is left over.
 [[nodiscard]] bool IsApplied(const model::Inventory& inventory, const NodeGoal& goal);
 [[nodiscard]] bool IsApplied(const model::Inventory& inventory, const GpuTarget& target);
 
