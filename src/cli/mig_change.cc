@@ -12,6 +12,7 @@
 
 #include "base/text.h"
 #include "cli/exit_status.h"
+#include "cli/mig_awaited.h"
 #include "cli/mig_commands.h"
 #include "cli/mig_memory.h"
 #include "cli/mig_plan.h"
@@ -196,7 +197,11 @@ std::optional<int> ChangeUnderLock(const MigOptions& options,
   const base::Result<ApplyReport> report =
       service::mig::Apply(reader, control, request.goal, request.options, ShowSteps(), &StopFlag());
   if (!report.ok()) return ReportNothingChanged(report.error());
-  if (report->applied) RememberApplied(report->after, request.goal);
+  if (report->applied) {
+    RememberApplied(report->after, request.goal);
+  } else if (report->reset_required) {
+    RememberAwaited(report->after, request.goal, request.options);
+  }
   Print(options, ResultDocument(*report),
         [&](const Look& look) { return DrawResult(*report, look); });
   return ResultStatus(*report);

@@ -80,6 +80,13 @@ base::Result<Value> CheckpointDocument(const model::Inventory& node) {
       .Set("MigState", Value::Map().Set("Devices", OrNull(std::move(devices))));
 }
 
+std::uint32_t ComputeConstant(std::uint32_t slices) {
+  const auto* found = std::find(kComputeSlices.begin(), kComputeSlices.end(), slices);
+  // No driver offers another width; 0, the narrowest, is at least never too wide.
+  return found == kComputeSlices.end() ? 0
+                                       : static_cast<std::uint32_t>(found - kComputeSlices.begin());
+}
+
 // From the nodes of a file.
 class CheckpointReader {
  public:

@@ -17,6 +17,9 @@ namespace partita::cli {
 // Fails when a GPU was not wholly read.
 [[nodiscard]] base::Result<base::Value> CheckpointDocument(const model::Inventory& node);
 
+// NVML's constant of the compute instance profile with so many slices.
+[[nodiscard]] std::uint32_t ComputeConstant(std::uint32_t slices);
+
 class Checkpoint {
  public:
   // All problems at once, each with its place.

@@ -1,0 +1,23 @@
+// What a change comes to when its modes wait for a reset or a reboot.
+#pragma once
+
+#include "model/inventory.h"
+#include "service/mig/apply.h"
+#include "service/mig/node_goal.h"
+
+namespace partita::cli {
+
+// A node as it will be once what waits has happened.
+struct AwaitedNode {
+  model::Inventory then;
+  service::mig::NodeGoal goal;  // what is as wanted by then; others failed
+};
+[[nodiscard]] AwaitedNode Await(const model::Inventory& now, const service::mig::NodeGoal& goal);
+
+// Has the boot service finish what waits for a reboot: remembered is what will be, and of GPUs that
+// do not wait what is. Otherwise a boot would bring back what was applied before this.
+void RememberAwaited(const model::Inventory& now,
+                     const service::mig::NodeGoalFn& goal,
+                     const service::mig::ApplyOptions& options);
+
+}  // namespace partita::cli
