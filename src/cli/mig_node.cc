@@ -37,6 +37,7 @@ base::Result<MigOptions> ReadMigOptions(const base::Invocation& invocation) {
   options.reader.driver_root = invocation.Get("driver-root").value_or("/");
   options.reader.library = invocation.Get("library").value_or("");
   options.reader.readings = false;
+  options.reader.only_mig = true;
   TRY(format, base::ParseOutputFormat(invocation.Get("output").value_or("text")), "--output");
   options.format = format;
   const LookWish wish{invocation.Get("width"), invocation.Get("color").value_or("auto"),

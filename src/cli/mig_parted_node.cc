@@ -17,6 +17,7 @@ using base::Result;
 hw::ReaderOptions Reading() {
   hw::ReaderOptions options;
   options.readings = false;
+  options.only_mig = true;
   return options;
 }
 

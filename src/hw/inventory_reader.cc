@@ -59,7 +59,8 @@ model::Inventory InventoryReader::Read() {
   std::vector<model::Problem> problems;
   const std::string& root = options_.root;
   const auto bus = OrReport(sysfs::ScanPciGpus(root), problems);
-  nvml::Facts facts = nvml_.Read({.gpus = BoundToNvidia(bus), .readings = options_.readings});
+  nvml::Facts facts = nvml_.Read(
+      {.gpus = BoundToNvidia(bus), .readings = options_.readings, .only_mig = options_.only_mig});
   // After NVML, which wakes GPUs: their files then know more of them.
   const auto files = OrReport(procfs::ReadGpus(root), problems);
 

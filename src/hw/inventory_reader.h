@@ -17,7 +17,8 @@ struct ReaderOptions {
   std::chrono::milliseconds deadline{2000};  // of one driver call
   // Of a call that may wake GPUs, which takes seconds each without persistence mode.
   std::chrono::milliseconds attach_deadline{30000};
-  bool readings = true;  // load, temperature, power, clocks
+  bool readings = true;   // load, temperature, power, clocks
+  bool only_mig = false;  // see nvml::Question
 };
 
 // Used by one thread. The driver's library is opened by the first Read and stays open until Release

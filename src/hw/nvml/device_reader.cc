@@ -74,6 +74,12 @@ void ReadRecovery(DeviceCalls& calls) {
   }
 }
 
+void ReadArchitecture(DeviceCalls& calls, model::Gpu& gpu) {
+  if (const auto value = calls.Get<nvmlDeviceArchitecture_t>(calls.api().architecture)) {
+    gpu.architecture = ToArchitecture(*value);
+  }
+}
+
 void ReadPcie(DeviceCalls& calls, model::Gpu& gpu) {
   const Api& api = calls.api();
   gpu.pcie_generation = calls.Get<unsigned>(api.pcie_generation);
@@ -182,6 +188,12 @@ std::optional<model::Memory> ReadMemory(DeviceCalls& calls, nvmlDevice_t device)
                        .free = model::Bytes(plain.free)};
 }
 
+void ReadMigBoard(DeviceCalls& calls, model::Gpu& gpu) {
+  ReadRecovery(calls);
+  ReadArchitecture(calls, gpu);
+  gpu.memory = ReadMemory(calls, calls.device());
+}
+
 void ReadBoard(DeviceCalls& calls, model::Gpu& gpu) {
   const Api& api = calls.api();
   ReadRecovery(calls);
@@ -190,9 +202,7 @@ void ReadBoard(DeviceCalls& calls, model::Gpu& gpu) {
   gpu.vbios = calls.GetText<NVML_DEVICE_VBIOS_VERSION_BUFFER_SIZE>(api.vbios);
   gpu.module_id = calls.Get<unsigned>(api.module_id);
   gpu.irq = calls.Get<unsigned>(api.irq);
-  if (const auto architecture = calls.Get<nvmlDeviceArchitecture_t>(api.architecture)) {
-    gpu.architecture = ToArchitecture(*architecture);
-  }
+  ReadArchitecture(calls, gpu);
   gpu.brand = calls.Get<nvmlBrandType_t>(api.brand);
   int major = 0;
   int minor = 0;

@@ -103,8 +103,19 @@ model::GpuInstanceProfile ToProfile(unsigned constant,
   return profile;
 }
 
+std::uint32_t CountMemorySlices(const std::vector<model::GpuInstanceProfile>& profiles) {
+  std::uint32_t slices = 0;
+  for (const model::GpuInstanceProfile& profile : profiles) {
+    for (const model::Placement& placement : profile.placements) {
+      slices = std::max(slices, placement.start + placement.size);
+    }
+  }
+  return slices;
+}
+
 void ReadProfiles(DeviceCalls& calls,
                   const std::optional<model::Memory>& memory,
+                  bool with_remaining,
                   model::Mig& mig,
                   std::optional<base::Error>& gap) {
   const Api& api = calls.api();
@@ -119,10 +130,8 @@ void ReadProfiles(DeviceCalls& calls,
 
     model::GpuInstanceProfile profile = ToProfile(constant, info, memory);
     profile.placements = ReadPlacements(calls, info.id, gap);
-    if (mig.enabled) profile.remaining = calls.Get<unsigned>(api.gi_remaining, info.id);
-    for (const model::Placement& placement : profile.placements) {
-      mig.memory_slices = std::max(mig.memory_slices, placement.start + placement.size);
-    }
+    if (mig.enabled && with_remaining)
+      profile.remaining = calls.Get<unsigned>(api.gi_remaining, info.id);
     mig.profiles.push_back(std::move(profile));
   }
 }
@@ -138,8 +147,9 @@ class InstanceReader {
  public:
   InstanceReader(DeviceCalls& calls,
                  const std::vector<model::GpuInstanceProfile>& profiles,
+                 bool only_mig,
                  std::optional<base::Error>& gap)
-      : calls_(calls), profiles_(profiles), gap_(gap) {}
+      : calls_(calls), profiles_(profiles), only_mig_(only_mig), gap_(gap) {}
 
   std::vector<model::GpuInstance> Read() {
     std::vector<model::GpuInstance> instances;
@@ -229,6 +239,7 @@ class InstanceReader {
     if (auto uuid = calls_.GetTextOf<NVML_DEVICE_UUID_V2_BUFFER_SIZE>(calls_.api().uuid, device)) {
       compute.uuid = model::MigUuid(*std::move(uuid));
     }
+    if (only_mig_) return;
     unsigned slot = 0;
     if (calls_.Raw(calls_.api().index, device, &slot) == NVML_SUCCESS) compute.slot = slot;
     if (!instance.memory) instance.memory = ReadMemory(calls_, device);
@@ -296,6 +307,7 @@ class InstanceReader {
 
   DeviceCalls& calls_;
   const std::vector<model::GpuInstanceProfile>& profiles_;
+  bool only_mig_;
   std::optional<base::Error>& gap_;
   std::map<model::ProfileId, std::vector<nvmlComputeInstanceProfileInfo_t>> compute_profiles_;
   std::map<model::ProfileId, std::vector<model::ComputeInstanceProfile>> offered_;
@@ -303,7 +315,7 @@ class InstanceReader {
 
 }  // namespace
 
-void ReadMig(DeviceCalls& calls, model::Gpu& gpu) {
+void ReadMig(DeviceCalls& calls, model::Gpu& gpu, const std::optional<OnlyMig>& only) {
   unsigned current = 0;
   unsigned pending = 0;
   // "Not supported" here, and only here, means that the board has no MIG.
@@ -313,8 +325,12 @@ void ReadMig(DeviceCalls& calls, model::Gpu& gpu) {
   model::Mig mig;
   mig.enabled = current == NVML_DEVICE_MIG_ENABLE;
   mig.pending_enabled = pending == NVML_DEVICE_MIG_ENABLE;
-  ReadProfiles(calls, gpu.memory, mig, gpu.mig_error);
-  if (mig.enabled) mig.instances = InstanceReader(calls, mig.profiles, gpu.mig_error).Read();
+  if (only) mig.profiles = only->profiles;
+  if (mig.profiles.empty()) ReadProfiles(calls, gpu.memory, !only, mig, gpu.mig_error);
+  mig.memory_slices = CountMemorySlices(mig.profiles);
+  if (mig.enabled) {
+    mig.instances = InstanceReader(calls, mig.profiles, only.has_value(), gpu.mig_error).Read();
+  }
   gpu.mig = std::move(mig);
 }
 

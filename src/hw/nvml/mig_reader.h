@@ -1,14 +1,23 @@
 // The MIG side of one GPU. On the driver thread.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "hw/nvml/device_calls.h"
 #include "model/inventory.h"
 
 namespace partita::hw::nvml {
 
+// What a change of MIG needs, and no more: not how many more instances the driver says fit, no
+// slots and no memory of MIG devices, and `profiles` where they are known already.
+struct OnlyMig {
+  std::vector<model::GpuInstanceProfile> profiles;
+};
+
 // Mode, profiles, placements and what is made of them; `gpu.mig` stays absent if the GPU cannot do
 // MIG, and `gpu.mig_error` says what could not be read. Needs `gpu.memory`, which the names of
 // profiles depend on.
-void ReadMig(DeviceCalls& calls, model::Gpu& gpu);
+void ReadMig(DeviceCalls& calls, model::Gpu& gpu, const std::optional<OnlyMig>& only);
 
 }  // namespace partita::hw::nvml

@@ -1,6 +1,7 @@
 #include "hw/nvml/reader.h"
 
 #include <algorithm>
+#include <map>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -76,10 +77,16 @@ void Keep(const DeviceCalls& calls, GpuDraft& draft) {
   draft.session_lost = calls.session_lost();
 }
 
+// How much of a GPU is read.
+struct Depth {
+  bool readings = true;
+  std::optional<OnlyMig> only_mig;
+};
+
 // The job for one GPU. Publishes after each part, so that a hang costs only what follows it.
 void ReadGpu(const Session& session,
              const DeviceHandle& handle,
-             bool readings,
+             const Depth& depth,
              CallWatch& watch,
              GpuDraft draft,
              Draft<GpuDraft>& result) {
@@ -97,12 +104,16 @@ void ReadGpu(const Session& session,
     calls.AddFault(FaultOf(calls.problems().front()));
   }
   publish();
-  ReadBoard(calls, draft.gpu);
+  if (depth.only_mig) {
+    ReadMigBoard(calls, draft.gpu);
+  } else {
+    ReadBoard(calls, draft.gpu);
+  }
   publish();
-  ReadMig(calls, draft.gpu);
+  ReadMig(calls, draft.gpu, depth.only_mig);
   publish();
   ReadProcesses(calls, draft.gpu);
-  if (readings) ReadReadings(calls, draft.gpu.readings);
+  if (depth.readings) ReadReadings(calls, draft.gpu.readings);
   publish();
 }
 
@@ -169,11 +180,12 @@ class Reader::Impl {
       return facts;
     }
     for (const model::PciAddress& pci : question.gpus) {
-      drafts.push_back(ReadByAddress(pci, question.readings));
+      drafts.push_back(ReadByAddress(pci, DepthFor(question, pci)));
+      if (question.only_mig) KeepProfiles(drafts.back().gpu);
     }
     // Otherwise every GPU that NVML counts is one of those on the bus.
-    if (facts.count > question.gpus.size()) ReadOthers(facts.count, question.readings, drafts);
-    ReadAllLinks(drafts, facts);
+    if (facts.count > question.gpus.size()) ReadOthers(facts.count, DepthFor(question, {}), drafts);
+    if (!question.only_mig) ReadAllLinks(drafts, facts);
     for (GpuDraft& draft : drafts) {
       session_lost_ = session_lost_ || draft.session_lost;
       for (base::Error& error : draft.problems) {
@@ -197,6 +209,7 @@ class Reader::Impl {
     }
     OpenDraft opened = draft->Take();
     session_ = std::move(opened.session);
+    if (driver_ != opened.driver) profiles_.clear();
     driver_ = std::move(opened.driver);
     return std::move(opened.error);
   }
@@ -247,14 +260,28 @@ class Reader::Impl {
     return true;
   }
 
-  GpuDraft ReadByAddress(const model::PciAddress& pci, bool readings) {
+  using Profiles = std::vector<model::GpuInstanceProfile>;
+
+  [[nodiscard]] Depth DepthFor(const Question& question, const model::PciAddress& pci) const {
+    Depth depth{question.readings, std::nullopt};
+    if (!question.only_mig) return depth;
+    const auto known = profiles_.find(pci);
+    depth.only_mig = OnlyMig{known == profiles_.end() ? Profiles() : known->second};
+    return depth;
+  }
+
+  void KeepProfiles(const model::Gpu& gpu) {
+    if (gpu.mig && !gpu.mig_error) profiles_[gpu.pci] = gpu.mig->profiles;
+  }
+
+  GpuDraft ReadByAddress(const model::PciAddress& pci, const Depth& depth) {
     GpuDraft first;
     first.gpu.pci = pci;
     return RunGpuJob(pci.ToString(), first,
                      [=, session = session_](CallWatch& watch, Draft<GpuDraft>& result) {
                        base::Result<DeviceHandle> handle = session->FindDevice(pci, watch);
                        if (handle.ok()) {
-                         ReadGpu(*session, *handle, readings, watch, first, result);
+                         ReadGpu(*session, *handle, depth, watch, first, result);
                        } else {
                          result.Publish(NotFound(first, handle.error()));
                        }
@@ -278,7 +305,7 @@ class Reader::Impl {
 
   // GPUs that the scan of the bus did not name: a container without /sys, or parts that are not on
   // PCI at all.
-  void ReadOthers(std::uint32_t count, bool readings, std::vector<GpuDraft>& drafts) {
+  void ReadOthers(std::uint32_t count, const Depth& depth, std::vector<GpuDraft>& drafts) {
     std::vector<nvmlDevice_t> known;
     known.reserve(drafts.size());
     for (const GpuDraft& draft : drafts) known.push_back(draft.handle.value);
@@ -293,7 +320,7 @@ class Reader::Impl {
             if (!handle.ok()) {
               result.Publish(NotFound(first, handle.error()));
             } else if (std::find(known.begin(), known.end(), handle->value) == known.end()) {
-              ReadGpu(*session, *handle, readings, watch, first, result);
+              ReadGpu(*session, *handle, depth, watch, first, result);
             } else {
               GpuDraft duplicate;
               duplicate.handle = *handle;
@@ -404,6 +431,7 @@ class Reader::Impl {
   std::shared_ptr<Session> session_;
   std::optional<model::Driver> driver_;
   std::vector<model::PciAddress> opened_for_;
+  std::map<model::PciAddress, Profiles> profiles_;  // of questions about MIG alone
   std::uint64_t generation_ = 0;
   bool session_lost_ = false;
 };

@@ -21,6 +21,9 @@ struct Limits {
 struct Question {
   std::vector<model::PciAddress> gpus;  // on the bus with the driver bound, in order
   bool readings = true;                 // else load, temperature, power and clocks stay absent
+  // Only what MIG depends on: no links, of the board its architecture,
+  // memory and faults, and profiles as they were read before through this reader.
+  bool only_mig = false;
 };
 
 struct Facts {
