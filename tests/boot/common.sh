@@ -10,12 +10,12 @@ mountpoint -q / || { echo "SKIPPED: a boot needs mount namespaces of its own, an
 [ -d /sys/fs/cgroup/systemd ] || { echo "SKIPPED: no cgroup hierarchy name=systemd here" >&2; exit 77; }
 
 # A cgroup of its own in all hierarchies that systemd takes: in a shared one, boots that run at the
-# same time would take each other's services for their own. With the one for devices, limits of
-# units on devices hold.
+# same time would take each other's services for their own, and systemd removes every empty group that
+# it finds, other tests' as well. With the one for devices, limits of units on devices hold.
 cgroups=()
 export with_devices=
 if [ -d /sys/fs/cgroup/devices ]; then with_devices=yes; fi
-for hierarchy in systemd unified ${with_devices:+devices}; do
+for hierarchy in systemd unified blkio cpu cpuacct freezer memory pids ${with_devices:+devices}; do
   if [ -d /sys/fs/cgroup/$hierarchy ]; then
     cgroups+=("/sys/fs/cgroup/$hierarchy/partita-boot-$$")
     mkdir "${cgroups[-1]}"
