@@ -47,21 +47,23 @@ def machine_path(cluster: str, machine: str) -> str:
     return f"{cluster_path(cluster)}/{machine}"
 
 
-def make(path: str) -> list[int]:
-    """Makes the machine's group everywhere. Returns the open files that its first process joins by
-    writing 0 to each; the caller closes them."""
+def join(path: str, pid: int) -> None:
+    """Makes the machine's group everywhere, and puts a process into it."""
     found = hierarchies()
     if not found:
         raise SetupError("no cgroup hierarchy is mounted below /sys/fs/cgroup; a kubelet needs them")
-    return [make_in(hierarchy, path) for hierarchy in found]
+    for hierarchy in found:
+        join_in(hierarchy, path, pid)
 
 
-def make_in(hierarchy: Hierarchy, path: str) -> int:
-    """A cluster that ends removes OWNER when it is the last, which may be between two steps of ours."""
+def join_in(hierarchy: Hierarchy, path: str, pid: int) -> None:
+    """An empty group may be removed between two steps of ours: OWNER by a cluster that ends and was the
+    last, any by a systemd that takes the hierarchy for its own."""
     deadline = time.monotonic() + REMOVE_SECONDS
     while True:
         try:
-            return os.open(make_once(hierarchy, path) / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC)
+            (make_once(hierarchy, path) / "cgroup.procs").write_text(str(pid), encoding="utf-8")
+            return
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ENODEV) or time.monotonic() > deadline:
                 raise

@@ -1,4 +1,3 @@
-import errno
 import os
 import subprocess
 import unittest
@@ -27,43 +26,41 @@ class Cgroups(unittest.TestCase):
         self.assertEqual(cgroups.machine_path("c", "a"), "/partita-e2e/c/a")
         self.assertNotEqual(cgroups.machine_path("c", "a"), cgroups.machine_path("d", "a"))
 
-    def test_a_group_can_be_joined_in_every_hierarchy_and_goes_with_what_runs_in_it(self) -> None:
-        cluster = f"unit-{os.getpid()}"
-        joins = cgroups.make(cgroups.machine_path(cluster, "a"))
-        self.addCleanup(cgroups.remove, cgroups.cluster_path(cluster))
-        for descriptor in joins:
-            self.addCleanup(os.close, descriptor)
-        folders = [one.folder / f"partita-e2e/{cluster}" for one in cgroups.hierarchies()]
-        self.assertEqual(len(joins), len(folders))
-        script = 'for group; do echo 0 > "/proc/self/fd/$group" || exit 1; done; echo joined; read -r _'
-        with subprocess.Popen(
-            ["sh", "-c", script, "sh", *map(str, joins)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            text=True, pass_fds=joins,
-        ) as child:
-            self.assertEqual(child.stdout.readline(), "joined\n")
-            groups = Path(f"/proc/{child.pid}/cgroup").read_text(encoding="utf-8").splitlines()
-            own = f"/partita-e2e/{cluster}/a/system"
-            self.assertTrue(all(line.endswith(f":{own}") for line in groups), groups)
-            cgroups.remove(cgroups.cluster_path(cluster))
-            self.assertEqual(child.wait(), -9)
+    def setUp(self) -> None:
+        self.cluster = f"unit-{os.getpid()}"
+        self.path = cgroups.machine_path(self.cluster, "a")
+        self.addCleanup(cgroups.remove, cgroups.cluster_path(self.cluster))
+        self.child = subprocess.Popen(["sleep", "infinity"])
+        self.addCleanup(self.child.wait)
+        self.addCleanup(self.child.kill)
+
+    def groups(self) -> list[str]:
+        lines = Path(f"/proc/{self.child.pid}/cgroup").read_text(encoding="utf-8").splitlines()
+        return [line.split(":", 2)[2] for line in lines]
+
+    def test_a_process_joins_in_every_hierarchy_and_ends_with_its_group(self) -> None:
+        cgroups.join(self.path, self.child.pid)
+        mounted = cgroups.hierarchies()
+        self.assertEqual(self.groups().count(f"/partita-e2e/{self.cluster}/a/system"), len(mounted))
+        cgroups.remove(cgroups.cluster_path(self.cluster))
+        self.assertEqual(self.child.wait(), -9)
+        folders = [one.folder / f"partita-e2e/{self.cluster}" for one in mounted]
         self.assertEqual([folder for folder in folders if folder.exists()], [])
 
-    def test_making_survives_that_another_cluster_removes_the_common_group(self) -> None:
-        hierarchy = cgroups.hierarchies()[0]
-        path = cgroups.machine_path(f"unit-{os.getpid()}", "a")
-        self.addCleanup(cgroups.remove, cgroups.cluster_path(f"unit-{os.getpid()}"))
-        calls: list[str] = []
+    def test_a_group_that_another_removes_meanwhile_is_made_again(self) -> None:
+        made: list[Path] = []
 
-        def interrupted(*arguments: Any) -> Path:
-            calls.append("made")
-            if len(calls) == 1:
-                raise FileNotFoundError(errno.ENOENT, "gone")
-            return real(*arguments)
+        def make_then_lose(*arguments: Any) -> Path:
+            made.append(real(*arguments))
+            if len(made) == 1:
+                cgroups.remove_tree(made[0])
+            return made[-1]
 
         real = cgroups.make_once
-        with mock.patch.object(cgroups, "make_once", interrupted):
-            os.close(cgroups.make_in(hierarchy, path))
-        self.assertEqual(len(calls), 2)
+        with mock.patch.object(cgroups, "make_once", make_then_lose):
+            cgroups.join_in(cgroups.hierarchies()[0], self.path, self.child.pid)
+        self.assertEqual(len(made), 2)
+        self.assertIn(f"/partita-e2e/{self.cluster}/a/system", self.groups())
 
     def test_removing_what_is_not_there_is_no_error(self) -> None:
         cgroups.remove(cgroups.cluster_path(f"unit-none-{os.getpid()}"))

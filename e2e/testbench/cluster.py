@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from support import cache
 from support.shell import Failure, SetupError
 from testbench import addresses, images, mounts, programs, state
 from testbench.control_plane import NAME as CONTROL_PLANE
@@ -29,6 +30,7 @@ PROGRAMS = (
 DEBIAN_PROGRAMS = {
     "runc": "runc", "nsenter": "util-linux", "unshare": "util-linux", "ip": "iproute2", "openssl": "openssl",
 }
+AT_ONCE = 4
 KUBECTL_SECONDS = 120
 ACCOUNT_SECONDS = 60
 
@@ -76,9 +78,9 @@ class Cluster:
         try:
             self._start()
         except (SetupError, Failure) as error:
-            kept = self._keep_logs()
+            text = f"{error}\n  all logs: {self._keep_logs()}" if self.logs() else str(error)
             self.stop()
-            raise SetupError(f"{error}\n  all logs: {kept}") from error
+            raise SetupError(text) from error
         except BaseException:
             self.stop()
             raise
@@ -87,18 +89,31 @@ class Cluster:
         self.programs = {name: programs.path(name) for name in PROGRAMS}
         self.images = images.archives()
         self._make_parts()
+        for node in self._nodes.values():
+            node.make()
         self.control_plane.start(self._keep(), self.plan)
-        with ThreadPoolExecutor(max_workers=4) as pool:
-            started = [pool.submit(node.start) for node in self._nodes.values()]
-            self.control_plane.finish()
-            for done in started:
-                done.result()
+        self._start_beside_each_other()
         for node in self._nodes.values():
             node.start_kubelet()
         for node in self._nodes.values():
             node.wait_ready()
         self._wait_for_account()
         self.publish()
+
+    def _start_beside_each_other(self) -> None:
+        """The machines of the nodes, while the API server begins."""
+        pool = ThreadPoolExecutor(max_workers=AT_ONCE)
+        try:
+            started = [pool.submit(node.start) for node in self._nodes.values()]
+            self.control_plane.finish()
+            for done in started:
+                done.result()
+        except BaseException:
+            for machine in self._machines.values():
+                machine.kill_all()  # whoever still waits for one gives up
+            raise
+        finally:
+            pool.shutdown(cancel_futures=True)
 
     def stop(self) -> None:
         """Ends every process, and removes mounts, namespaces, cgroups and files."""
@@ -135,7 +150,7 @@ class Cluster:
         return [self.build / "bin", *sorted({path.parent for path in self.programs.values()})]
 
     def _keep(self) -> list[Path]:
-        return [self.folder, self.build, *self._path(), *sorted({path.parent for path in self.images})]
+        return [REPOSITORY, Path(cache.cache_directory()), self.build, *self._path(), self.folder]
 
     def _wait_for_account(self) -> None:
         """Pods are refused until the controllers have made the service account that they run under."""

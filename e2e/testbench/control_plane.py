@@ -125,6 +125,8 @@ class ControlPlane:
             f"--cluster-signing-cert-file={pki.certificate(AUTHORITY)}",
             f"--cluster-signing-key-file={pki.key(AUTHORITY)}",
             "--bind-address=127.0.0.1", "--allocate-node-cidrs=false", f"--feature-gates={FEATURES}",
+            # With the default of 20 requests a second its controllers need 4 s to begin.
+            "--kube-api-qps=1000", "--kube-api-burst=1000",
         ]
 
     def _scheduler(self) -> list[str]:

@@ -23,6 +23,8 @@ BOOT_SECONDS = 60
 STOP_SECONDS = 20
 POLL_SECONDS = 0.02
 LAST_LINES = 15
+# Begins when it is in its cgroups; without a harness that says so, never.
+WHEN_TOLD = 'read -r _ && exec "$@" </dev/null'
 NAMESPACES = ("mount", "uts", "ipc", "net", "pid")
 
 
@@ -58,33 +60,32 @@ class Machine:
             source.mkdir(parents=True, exist_ok=True)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
-        groups = cgroups.make(self.cgroup)
         plan = {
             "hostname": self.name,
             "control": theirs.fileno(),
-            "cgroups": groups,
             "keep": [str(path) for path in (*files.keep, PACKAGES, SUPPORT)],
             "folders": [[str(source), target] for target, source in files.folders.items()],
             "files": files.files,
             "covered": files.covered,
             "enter": list(enter),
         }
-        try:
+        with theirs:
             self._launch(plan, environment)
-        finally:
-            for descriptor in (*groups, theirs.detach()):
-                os.close(descriptor)
         self._await_init()
 
     def _launch(self, plan: dict[str, Any], environment: Mapping[str, str]) -> None:
         plan_file = self.folder / "boot.json"
         plan_file.write_text(json.dumps(plan, indent=1), encoding="utf-8")
+        boot = [sys.executable, "-B", "-m", "testbench.machine_boot", str(plan_file)]
         with open(self.log_path("boot"), "ab") as log:
             self._launcher = subprocess.Popen(
-                [*self._unshare(), sys.executable, "-B", "-m", "testbench.machine_boot", str(plan_file)],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, pass_fds=[plan["control"], *plan["cgroups"]],
-                cwd="/", start_new_session=True, env={**environment, "PYTHONPATH": f"{PACKAGES}:{SUPPORT}"},
+                ["sh", "-c", WHEN_TOLD, "sh", *self._unshare(), *boot], stdin=subprocess.PIPE, stdout=log,
+                stderr=log, pass_fds=[plan["control"]], cwd="/", start_new_session=True,
+                env={**environment, "PYTHONPATH": f"{PACKAGES}:{SUPPORT}"},
             )
+        cgroups.join(self.cgroup, self._launcher.pid)
+        self._launcher.stdin.write(b"go\n")
+        self._launcher.stdin.close()
 
     def _unshare(self) -> list[str]:
         return ["unshare", *(f"--{name}" for name in NAMESPACES), "--fork", "--kill-child", "--"]

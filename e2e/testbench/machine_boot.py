@@ -23,9 +23,6 @@ LAYERS = "/run/.layers"
 
 def main(arguments: list[str]) -> None:
     plan = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
-    for descriptor in plan["cgroups"]:
-        os.write(descriptor, b"0")
-        os.close(descriptor)
     socket.sethostname(plan["hostname"])
     make_file_system(plan)
     init = [sys.executable, "-B", "-m", "testbench.machine_init", str(plan["control"])]

@@ -142,7 +142,7 @@ class MachineTest(unittest.TestCase):
         self.addCleanup(child.kill)
         init = int(child.stdout.readline())
         inside = cgroups.processes(self.groups()[0])
-        self.assertEqual(len(inside), 2, "its init and the sleeper")
+        self.assertEqual(len(inside), 3, "its launcher, its init and the sleeper")
         self.assertIn(init, inside)
         child.kill()
         deadline = time.monotonic() + SECONDS

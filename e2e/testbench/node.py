@@ -56,10 +56,13 @@ class Node:
 
     # ---- life ----
 
-    def start(self) -> None:
-        """Makes the machine and boots it for the first time, up to containerd and the images. The kubelet
-        is left to be started when the API server is ready: it would try again only after seconds."""
+    def make(self) -> None:
+        """The simulated hardware, once."""
         self._around.simulator.up(self.name, self.profile)
+
+    def start(self) -> None:
+        """Boots it for the first time, up to containerd and the images. The kubelet is left to be started
+        when the API server is ready: it would try again only after seconds."""
         for identity in node_identities(self.name, self.addresses.address):
             self._around.pki.issue(identity)
         self._boot()
