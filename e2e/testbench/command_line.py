@@ -3,7 +3,7 @@
 import argparse
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -122,15 +122,14 @@ def node_and_profile(text: str) -> tuple[str, str]:
 
 def up(options: argparse.Namespace) -> int:
     cluster = Cluster(options.name, dict(options.node) or NODES, build=options.build, say=detached.say)
-    programs.build(clusters.PROGRAMS, build_log(), detached.say)
+    build_programs(clusters.PROGRAMS)
     if options.detach:
         return detached.keep_in_background(cluster)
     return detached.keep(cluster)
 
 
 def down(options: argparse.Namespace) -> int:
-    chosen = choose(options.name)
-    detached.end(chosen)
+    detached.end(choose(options.name))
     return OK
 
 
@@ -153,32 +152,33 @@ def describe(found: state.StateFolder) -> list[str]:
     if not found.is_alive:
         return ["its process was killed; `e2e clean` removes what is left"]
     nodes = [f"{node}={profile}" for node, profile in found.facts().get("nodes", {}).items()]
-    return [*(nodes or ["starting"]), f"kept by process {found.keeper().process}"]
+    keeper = found.keeper()
+    return [*(nodes or ["starting"]), f"kept by process {keeper.process}" if keeper else "not yet kept"]
 
 
 def kubectl(options: argparse.Namespace) -> int:
     chosen = choose(options.name)
-    facts = chosen.facts()
+    facts = facts_of(chosen)
     os.environ.update(kubectl_environment(chosen.folder, facts["kubeconfig"]))
     return execute(enter(pid_of(facts, CONTROL_PLANE), [facts["kubectl"], *options.arguments], ["net"]))
 
 
 def shell(options: argparse.Namespace) -> int:
-    facts = choose(options.name).facts()
+    facts = facts_of(choose(options.name))
     command = options.command[1:] if options.command[:1] == ["--"] else options.command
     os.environ.update(facts["environments"].get(options.node, {}))
     return execute(enter(pid_of(facts, options.node), command or ["/bin/bash"]))
 
 
 def build(options: argparse.Namespace) -> int:
-    programs.build(options.programs or programs.names(), build_log(), detached.say)
+    build_programs(options.programs or programs.names())
     return OK
 
 
 def run(options: argparse.Namespace) -> int:
     from testbench import scenario, stacks
 
-    programs.build(programs.names(), build_log(), detached.say)
+    build_programs(programs.names())
     settings = scenario.Options(
         make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, say=say),
         only=tuple(options.only), stack=options.stack or stacks.DEFAULT, keep=options.keep, times=options.times,
@@ -197,10 +197,14 @@ def choose(name: str) -> state.StateFolder:
     if not name and len(alive) != 1:
         there = "no cluster is running; start one: e2e up" if not alive else f"which one? --name {' or '.join(alive)}"
         raise Failure(there)
-    chosen = alive[name or next(iter(alive))]
-    if not chosen.facts():
-        raise Failure(f"cluster {chosen.cluster} is still starting")
-    return chosen
+    return alive[name or next(iter(alive))]
+
+
+def facts_of(chosen: state.StateFolder) -> dict[str, Any]:
+    facts = chosen.facts()
+    if not facts:
+        raise Failure(f"cluster {chosen.cluster} is still starting; `e2e list` says when it is ready")
+    return facts
 
 
 def pid_of(facts: dict[str, Any], machine: str) -> int:
@@ -214,5 +218,9 @@ def execute(command: list[str]) -> int:
     os.execvp(command[0], command)
 
 
-def build_log() -> Log:
-    return Log(os.path.join(cache.cache_directory(), "e2e", "build.log"))
+def build_programs(names: Iterable[str]) -> None:
+    """The log stays where a failure says that it is; of a success there is nothing to read."""
+    log = Log(os.path.join(cache.cache_directory(), "e2e", f"build-{os.getpid()}.log"))
+    programs.build(names, log, detached.say)
+    log.close()
+    os.unlink(log.path)

@@ -19,7 +19,7 @@ class CommandLine(unittest.TestCase):
         self.root = Path(scratch.name) / "clusters"
         known = state.known
         self.patch(state, "known", lambda: known(self.root))
-        self.started: list[tuple[list[str], dict[str, str]]] = []
+        self.started: list[list[str]] = []
         self.patch(os, "execvp", lambda program, command: self.started.append(command))
 
     def patch(self, where, name: str, value) -> None:
@@ -89,6 +89,17 @@ class CommandLine(unittest.TestCase):
     def test_an_unknown_node_is_named_with_those_there_are(self) -> None:
         self.cluster("one", "a", "b")
         self.assertEqual(self.call("shell", "c"), (1, "e2e: no node 'c'; there are: control-plane, a, b\n"))
+
+    def test_a_cluster_that_starts_can_be_ended_but_not_used(self) -> None:
+        own = StateFolder(f"new-{os.getpid()}", root=self.root)
+        own.claim(BUILD)
+        self.addCleanup(own.release, BUILD)
+        text = f"e2e: cluster {own.cluster} is still starting; `e2e list` says when it is ready\n"
+        self.assertEqual(self.call("kubectl", "get", "nodes"), (1, text))
+        ended: list[str] = []
+        self.patch(detached, "end", lambda chosen: ended.append(chosen.cluster))
+        self.assertEqual(self.call("down"), (0, ""))
+        self.assertEqual(ended, [own.cluster])
 
     def test_the_list_says_who_lives(self) -> None:
         own = self.cluster("one", "a")

@@ -98,6 +98,8 @@ def become_keeper(cluster: Cluster, writer: int) -> None:
 def end(state: StateFolder) -> None:
     """Asks the keeper of a cluster to end it, and waits until it has."""
     keeper = state.keeper()
+    if keeper is None:
+        raise Failure(f"cluster {state.cluster} has only just begun; try again")
     os.kill(keeper.process, signal.SIGTERM)
     deadline = time.monotonic() + END_SECONDS
     while state.is_alive:
