@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/exit_status.h"
 #include "cli/mig_awaited.h"
+#include "cli/mig_boot_selection.h"
 #include "cli/mig_commands.h"
 #include "cli/mig_memory.h"
 #include "cli/mig_plan.h"
@@ -237,7 +238,9 @@ int RunMigApply(const base::Invocation& invocation) {
   change.command = "partita mig apply";
   change.sure = invocation.Has("yes");
   change.wait = invocation.Has("wait");
-  return CarryOutChange(*options, change);
+  const int status = CarryOutChange(*options, change);
+  if (status == kExitDone && !change.options.mode_only) KeepSelection(request->Selection());
+  return status;
 }
 
 }  // namespace partita::cli

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/exit_status.h"
+#include "cli/mig_boot_selection.h"
 #include "cli/mig_change.h"
 #include "cli/mig_commands.h"
 #include "cli/mig_node.h"
@@ -281,7 +282,9 @@ int RunMigRestore(const base::Invocation& invocation) {
   change.command = "partita mig restore";
   change.sure = invocation.Has("yes");
   change.wait = invocation.Has("wait");
-  return CarryOutChange(*options, change);
+  const int status = CarryOutChange(*options, change);
+  if (status == kExitDone && !change.options.mode_only) KeepSelection({});
+  return status;
 }
 
 }  // namespace partita::cli

@@ -191,11 +191,14 @@ Result<HookRunner> LoadHooks(const Invocation& invocation, const std::vector<Opt
 
 Outcome Changed(const Invocation& invocation,
                 const std::vector<Option>& options,
+                const BootSelection& selection,
                 service::mig::NodeGoalFn goal,
                 service::mig::NodeGoalFn modes) {
   Result<HookRunner> hooks = LoadHooks(invocation, options);
   if (!hooks.ok()) return Fail(hooks.error(), kExitInvalidInput);
-  return Change(invocation, std::move(goal), std::move(modes), *std::move(hooks)).Run();
+  Outcome outcome = Change(invocation, std::move(goal), std::move(modes), *std::move(hooks)).Run();
+  if (!outcome && !invocation.Has("mode-only")) KeepSelection(selection);
+  return outcome;
 }
 
 }  // namespace partita::cli::parted

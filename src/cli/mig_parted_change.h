@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/command_line.h"
+#include "cli/mig_boot_selection.h"
 #include "cli/mig_parted_outcome.h"
 #include "service/mig/apply.h"
 
@@ -11,8 +12,10 @@ namespace partita::cli::parted {
 
 // `options` are the command's flags, which hooks see as variables. `modes` is the goal of a look
 // without a driver; empty where there can be none.
+// Once everything is applied, `selection` is what the next boot selects.
 [[nodiscard]] Outcome Changed(const base::Invocation& invocation,
                               const std::vector<base::Option>& options,
+                              const BootSelection& selection,
                               service::mig::NodeGoalFn goal,
                               service::mig::NodeGoalFn modes = nullptr);
 

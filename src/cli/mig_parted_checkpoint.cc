@@ -53,7 +53,7 @@ Outcome Restored(const Invocation& invocation) {
   if (!text.ok()) return Unreadable(text.error());
   const Result<Checkpoint> checkpoint = Checkpoint::Parse(*std::move(text), *path);
   if (!checkpoint.ok()) return Unreadable(checkpoint.error());
-  return Changed(invocation, RestoreFlags(),
+  return Changed(invocation, RestoreFlags(), {},
                  [&](const model::Inventory& node) { return checkpoint->Resolve(node); });
 }
 

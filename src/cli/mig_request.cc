@@ -122,6 +122,11 @@ base::Result<config::MigConfigFile> LoadMigConfig(const std::string& path) {
   return config::MigConfigFile::Parse(std::move(text), "standard input");
 }
 
+BootSelection MigRequest::Selection() const {
+  if (config_ == nullptr || !gpus_.empty()) return {};
+  return {path_, "", config_->name};
+}
+
 base::Result<MigRequest> MigRequest::Read(const base::Invocation& invocation) {
   MigRequest request;
   request.gpus_ = invocation.GetAll("gpu");
@@ -139,6 +144,7 @@ base::Result<MigRequest> MigRequest::Read(const base::Invocation& invocation) {
     return request;
   }
   TRY(loaded, LoadMigConfig(*file));
+  request.path_ = *file;
   request.file_ = std::make_shared<const config::MigConfigFile>(std::move(loaded));
   TRY(config, request.file_->Select(invocation.Get("selected-config").value_or("")));
   request.config_ = config;

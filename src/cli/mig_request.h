@@ -9,6 +9,7 @@
 
 #include "base/command_line.h"
 #include "base/result.h"
+#include "cli/mig_boot_selection.h"
 #include "config/mig_config.h"
 #include "model/inventory.h"
 #include "model/mig_wanted.h"
@@ -43,6 +44,9 @@ class MigRequest {
   // From --config-file with --selected-config, or --want; each with --gpu.
   [[nodiscard]] static base::Result<MigRequest> Read(const base::Invocation& invocation);
 
+  // What the boot unit would have to select for the same: nothing for words, or for some GPUs only.
+  [[nodiscard]] BootSelection Selection() const;
+
   // For the GPUs that --gpu names, else for all that are meant.
   [[nodiscard]] base::Result<service::mig::NodeGoal> Resolve(const model::Inventory& node) const;
   // The same for modes alone, on a look without a driver.
@@ -54,6 +58,7 @@ class MigRequest {
       const model::Inventory& node) const;
 
   std::vector<std::string> gpus_;
+  std::string path_;  // of the file
   std::optional<WantedText> wanted_;
   std::shared_ptr<const config::MigConfigFile> file_;
   const config::MigConfig* config_ = nullptr;  // inside file_

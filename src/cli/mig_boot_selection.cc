@@ -1,0 +1,125 @@
+#include "cli/mig_boot_selection.h"
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/result.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+
+namespace partita::cli {
+
+namespace {
+
+using base::Result;
+
+constexpr std::string_view kDropIn =
+    "/etc/systemd/system/nvidia-mig-manager.service.d/override.conf";
+constexpr std::string_view kFile = "MIG_PARTED_CONFIG_FILE";
+constexpr std::string_view kHooks = "MIG_PARTED_HOOKS_FILE";
+constexpr std::string_view kConfig = "MIG_PARTED_SELECTED_CONFIG";
+
+// The variable whose name the Kubernetes agent of the reference has for the same file.
+std::string DropInPath() {
+  const char* path = std::getenv("HOST_MIG_MANAGER_STATE_FILE");
+  return path == nullptr || *path == '\0' ? std::string(kDropIn) : path;
+}
+
+using Variables = std::vector<std::pair<std::string_view, std::string_view>>;
+
+// What is set anew. A file that is not named now stays as it is.
+Variables VariablesOf(const BootSelection& selection) {
+  Variables variables;
+  if (!selection.config_file.empty()) variables.emplace_back(kFile, selection.config_file);
+  if (!selection.hooks_file.empty()) variables.emplace_back(kHooks, selection.hooks_file);
+  variables.emplace_back(kConfig, selection.config);
+  return variables;
+}
+
+// Sets one of them alone. One line may set several variables; then it stays, and our later line
+// wins.
+bool SetsOnlyOne(std::string_view line, const Variables& variables) {
+  std::string_view text = base::Trim(line);
+  if (!text.starts_with("Environment=")) return false;
+  text.remove_prefix(std::string_view("Environment=").size());
+  const bool quoted =
+      text.size() > 1 && text.front() == '"' && text.find('"', 1) + 1 == text.size();
+  if (quoted) text = text.substr(1, text.size() - 2);
+  if (!quoted && text.find(' ') != std::string_view::npos) return false;
+  for (const auto& [name, value] : variables) {
+    if (text.starts_with(fmt::format("{}=", name))) return true;
+  }
+  return false;
+}
+
+// As systemd reads it: in quotes, with its specifiers escaped.
+std::string Assignment(std::string_view name, std::string_view value) {
+  std::string text;
+  for (const char c : value) {
+    if (c == '"' || c == '\\') text += '\\';
+    if (c == '%') text += '%';
+    text += c;
+  }
+  return fmt::format("Environment=\"{}={}\"\n", name, text);
+}
+
+std::string Absolute(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+  return path.empty() || error ? path : absolute.lexically_normal().string();
+}
+
+Result<void> Keep(const BootSelection& selection) {
+  const std::string path = DropInPath();
+  if (!base::Exists(path)) return {};
+  TRY(before, base::ReadFile(path));
+  const std::string after = WithSelection(before, selection);
+  if (after == before) return {};
+  TRY_VOID(base::WriteFileAtomically(path, after, 0644));
+  // Without systemd there is nobody who would have to hear of it.
+  if (!base::Exists("/run/systemd/system")) return {};
+  base::Subprocess reload;
+  reload.arguments = {"systemctl", "daemon-reload"};
+  reload.limit = std::chrono::seconds(30);
+  TRY(result, base::Run(reload));
+  if (result.Succeeded()) return {};
+  return base::MakeError(base::ErrorCode::kIo, "systemctl daemon-reload {}", result.Describe());
+}
+
+}  // namespace
+
+std::string WithSelection(std::string_view drop_in, const BootSelection& selection) {
+  const Variables variables = VariablesOf(selection);
+  std::string text, section;
+  for (const std::string_view line : base::SplitLines(drop_in)) {
+    if (SetsOnlyOne(line, variables)) continue;
+    if (const std::string_view trimmed = base::Trim(line); trimmed.starts_with('[')) {
+      section = trimmed;
+    }
+    text += fmt::format("{}\n", line);
+  }
+  if (section != "[Service]") text += "[Service]\n";
+  for (const auto& [name, value] : variables) text += Assignment(name, value);
+  return text;
+}
+
+void KeepSelection(BootSelection selection) {
+  // Standard input cannot be read again at boot.
+  if (selection.config_file == "-") selection = {};
+  selection.config_file = Absolute(selection.config_file);
+  selection.hooks_file = Absolute(selection.hooks_file);
+  const Result<void> kept = Keep(selection);
+  if (kept.ok()) return;
+  std::fprintf(stderr, "partita: warning: the next boot may select something else: %s\n",
+               kept.error().ToString().c_str());
+}
+
+}  // namespace partita::cli

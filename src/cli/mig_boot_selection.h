@@ -1,0 +1,22 @@
+// What the boot unit selects, in the drop-in file of nvidia-mig-manager.service.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace partita::cli {
+
+// Empty: nothing is selected, and the boot unit takes what was applied last.
+struct BootSelection {
+  std::string config_file, hooks_file, config;
+};
+
+// The drop-in with this selection instead of its own; every other line stays.
+[[nodiscard]] std::string WithSelection(std::string_view drop_in, const BootSelection& selection);
+
+// Lets the next boot bring back what was applied now, where the drop-in exists and would select
+// something else. The reference does this in a hook, before it applies; here it follows success. A
+// failure is told on standard error and changes nothing else.
+void KeepSelection(BootSelection selection);
+
+}  // namespace partita::cli
