@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -47,6 +48,18 @@ void Compare(const model::MigGeometry& geometry,
   }
 }
 
+// GPU instances in which nothing can run: what a change that was killed leaves behind.
+void AddUnclaimed(const model::Gpu& gpu, GpuDifference& difference) {
+  std::map<std::string, std::uint32_t> unclaimed;
+  for (const model::GpuInstance& instance : gpu.mig->instances) {
+    if (instance.compute_instances.empty()) ++unclaimed[instance.profile_name];
+  }
+  for (const auto& [name, count] : unclaimed) {
+    difference.gone.push_back(
+        fmt::format("{} x {}, unclaimed: it has no compute instance", count, name));
+  }
+}
+
 GpuDifference DifferenceOf(const model::Inventory& node, const GpuTarget& target, bool mode_only) {
   GpuDifference difference{target.gpu, {}, {}};
   const model::Gpu& gpu = node.gpus[target.gpu];
@@ -61,6 +74,8 @@ GpuDifference DifferenceOf(const model::Inventory& node, const GpuTarget& target
   if (mode_only) return difference;
   const model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
   Compare(geometry, model::PresentDevices(gpu, geometry), target.goal.devices, difference);
+  // A checkpoint may want one.
+  if (!target.exact) AddUnclaimed(gpu, difference);
   return difference;
 }
 

@@ -291,11 +291,30 @@ void PrintConfig(const MigOptions& options, const Value& config) {
 
 }  // namespace
 
+namespace {
+
+// A configuration has no words for them, and whoever applies it elsewhere does not want them.
+void WarnOfUnclaimed(const model::Inventory& node) {
+  for (const model::Gpu& gpu : node.gpus) {
+    if (!gpu.mig) continue;
+    for (const model::GpuInstance& instance : gpu.mig->instances) {
+      if (!instance.compute_instances.empty()) continue;
+      const std::string text = fmt::format(
+          "{}: {} at slice {} is unclaimed, since it has no compute instance: it is left out",
+          GpuLabel(gpu), instance.profile_name, instance.placement.start);
+      std::fprintf(stderr, "partita: warning: %s\n", text.c_str());
+    }
+  }
+}
+
+}  // namespace
+
 int RunMigExport(const base::Invocation& invocation) {
   const std::string label = invocation.Get("config-label").value_or("current");
   return WithMigNode(invocation, [&](const MigOptions& options, const model::Inventory& node) {
     const base::Result<Value> config = ExportConfig(node, label);
     if (!config.ok()) return ReportError(config.error());
+    WarnOfUnclaimed(node);
     PrintConfig(options, *config);
     return kExitDone;
   });

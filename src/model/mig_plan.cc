@@ -109,11 +109,6 @@ std::variant<GpuPlan, Refusal> PlanGpu(const Gpu& gpu,
   return plan;
 }
 
-bool IsApplied(const Gpu& gpu, const MigGeometry& geometry, const GpuGoal& goal) {
-  if (!gpu.mig) return !goal.mig_enabled;
-  return gpu.mig->enabled == goal.mig_enabled && PresentDevices(gpu, geometry) == goal.devices;
-}
-
 const MigPlanner& MigPlanners::For(const Mig& mig) {
   MigGeometry geometry = MigGeometry::From(mig);
   for (const std::unique_ptr<MigPlanner>& planner : planners_)

@@ -61,9 +61,6 @@ struct Refusal {
                                                      const MigPlanner& planner,
                                                      const GpuGoal& goal);
 
-// True when mode and devices are as wanted, wherever they are placed and whatever is left over.
-[[nodiscard]] bool IsApplied(const Gpu& gpu, const MigGeometry& geometry, const GpuGoal& goal);
-
 // One planner for all GPUs of a kind: making one costs more than planning with it.
 class MigPlanners {
  public:

@@ -168,17 +168,6 @@ TEST(PlanGpu, RefusesWhatTheGpuCannotBe) {
   EXPECT_EQ(std::get<Refusal>(refusal).nearest.size(), 3U);
 }
 
-TEST(IsApplied, ComparesModeAndDevicesWhereverTheyAre) {
-  const Gpu gpu = GpuWith(kA100, "1g.5gb@0 3g.20gb@4[1,1] 1g.5gb@2[]");
-  const MigGeometry geometry = MigGeometry::From(*gpu.mig);
-  EXPECT_TRUE(IsApplied(gpu, geometry, Divided(gpu, "1c.1g.5gb, 2 x 1c.3g.20gb")));
-  EXPECT_FALSE(IsApplied(gpu, geometry, Divided(gpu, "1g.5gb, 3g.20gb")));
-  EXPECT_FALSE(IsApplied(gpu, geometry, Divided(gpu, "2 x 1g.5gb, 2 x 1c.3g.20gb")));
-  EXPECT_FALSE(IsApplied(gpu, geometry, {}));
-  EXPECT_TRUE(IsApplied(ProductGpu(kA100), geometry, {}));
-  EXPECT_TRUE(IsApplied(ProductGpu("T4"), {}, {}));
-}
-
 TEST(MigPlanners, MakesOnePlannerForEveryKind) {
   MigPlanners planners;
   const Gpu empty = ProductGpu(kH100);

@@ -105,6 +105,37 @@ TEST(NodePlanTest, DoesNotGoBackOverWorkThatBegan) {
             (std::vector<std::string>{"GPU 0: 1g.5gb at slice 0 is in use by pid 100 (python3)"}));
 }
 
+TEST(NodePlanTest, IsAppliedWhereverDevicesAreAndOnlyIfNothingIsLeftOver) {
+  const auto applied = [](const model::Gpu& gpu, const std::string& devices) {
+    const model::Inventory node = Node({gpu});
+    return IsApplied(node, Target(node, 0, devices));
+  };
+  EXPECT_TRUE(applied(GpuWith(kA100, "3g.20gb@4 1g.5gb@3"), "1g.5gb, 3g.20gb"));
+  EXPECT_TRUE(applied(GpuWith(kA100, "3g.20gb@0[1,1,1]"), "3 x 1c.3g.20gb"));
+  EXPECT_FALSE(applied(GpuWith(kA100, "3g.20gb@4 1g.5gb@3"), "3g.20gb"));
+  EXPECT_FALSE(applied(GpuWith(kA100, "3g.20gb@4 1g.5gb@3[]"), "3g.20gb"));
+  EXPECT_FALSE(applied(ProductGpu(kA100), "")) << "MIG is off";
+  const model::Inventory off = Node({ProductGpu(kA100), ProductGpu("T4")});
+  EXPECT_TRUE(IsApplied(off, NodeGoal{{0, {false, {}}}, {1, {false, {}}}}));
+}
+
+TEST(NodePlanTest, TakesNothingUnreadForAbsent) {
+  model::Inventory node = Node({GpuWith(kA100, "3g.20gb@4")});
+  node.gpus[0].processes_error = base::Error(base::ErrorCode::kInternal, "list: Unknown Error");
+  EXPECT_TRUE(IsApplied(node, Target(node, 0, "3g.20gb")));
+  EXPECT_FALSE(PlanNode(node, {Target(node, 0, "3g.20gb, 1g.5gb")}).Refused())
+      << "nothing goes, whoever uses it";
+  const NodePlan plan = PlanNode(node, {Target(node, 0, "1g.5gb")});
+  EXPECT_TRUE(plan.Refused());
+  EXPECT_EQ(AllReasons(node, plan),
+            (std::vector<std::string>{"GPU 0: who uses it cannot be read: list: Unknown Error"}));
+  node.gpus[0].mig_error = base::Error(base::ErrorCode::kInternal, "instances: Unknown Error");
+  EXPECT_FALSE(IsApplied(node, Target(node, 0, "3g.20gb")));
+  EXPECT_TRUE(PlanNode(node, {Target(node, 0, "3g.20gb")}).Refused());
+  EXPECT_EQ(CheckRead(node).error().ToString(),
+            "GPU 0: what MIG has made of it cannot be read: instances: Unknown Error");
+}
+
 TEST(NodePlanTest, SaysWhatIsOnAGpu) {
   EXPECT_EQ(Describe(ProductGpu("H200")), "MIG off");
   EXPECT_EQ(Describe(GpuWith(kA100, "")), "MIG on: empty");
