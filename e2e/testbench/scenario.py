@@ -33,6 +33,7 @@ MakeCluster = Callable[[str, dict[str, str], Callable[[str], None]], Any]
 @dataclasses.dataclass(frozen=True)
 class Options:
     make_cluster: MakeCluster  # (name, {node: profile}, say) -> a Cluster, not started
+    build: Path | None = None  # of partita, for an `e2e up` of a scenario's own; the command's default
     only: tuple[str, ...] = ()
     stack: str = stacks.DEFAULT
     keep: bool = False
@@ -122,6 +123,9 @@ def run(paths: list[Path], options: Options) -> int:
     try:
         for nodes, members in groups(scenarios):
             session.run_group(nodes, members)
+    except Interrupted:
+        print("ended by SIGTERM", flush=True)
+        return FAILED
     finally:
         signal.signal(signal.SIGTERM, handler)
         session.tell(time.monotonic() - begin)
@@ -173,7 +177,8 @@ class Session:
         self._progress.say(f"\n{scenario.name}: {scenario.title}")
         bench = Bench(
             cluster, self._stack, self._progress, self._before, self._marks,
-            start_cluster=self.start_cluster, collect=lambda own: self._collect(scenario.name, own),
+            build=self._options.build, start_cluster=self.start_cluster,
+            collect=lambda own: self._collect(scenario.name, own),
         )
         begin = time.monotonic()
         problem = self._carry_out(scenario, bench)

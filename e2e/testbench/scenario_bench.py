@@ -89,6 +89,7 @@ class Bench:
     before: residue.Snapshot  # the machine before any cluster
     marks: list[str] = dataclasses.field(default_factory=list)  # names of clusters started so far
     times: list[tuple[str, float]] = dataclasses.field(default_factory=list)
+    build: Path | None = None  # of partita; None: the default of the command
     start_cluster: Callable[[dict[str, str]], Any] | None = None
     collect: Callable[[Any], None] = lambda cluster: None  # the state of a cluster, after a failure
     _undo: list[tuple[str, Callable[[], None]]] = dataclasses.field(default_factory=list)

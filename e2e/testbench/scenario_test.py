@@ -9,8 +9,9 @@ import unittest
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
-from support.shell import Failure, SetupError
+from support.shell import SetupError
 
 from testbench import scenario
 from testbench.scenario import Options
@@ -26,8 +27,7 @@ class StartedCluster(FakeCluster):
 
     nodes: dict[str, Any] = {}
 
-    def machines(self) -> dict[str, Any]:
-        return {}
+    kubeconfig = "/its/kubeconfig"
 
     def start(self) -> None:
         self._life.append("start " + " ".join(self.profiles))
@@ -158,6 +158,27 @@ class ScenarioFiles(unittest.TestCase):
         self.assertEqual(self.run_all(self.simple("a", {}, body)), scenario.FAILED)
         self.assertEqual(self.life, ["start y", "stop y"])
         self.assertIn("the state of everything: ", self.told.getvalue())
+
+    def test_ctrl_c_stops_the_cluster_and_what_is_left_of_the_run(self) -> None:
+        paths = [self.simple("a", {"x": "p"}, "raise KeyboardInterrupt"), self.simple("b", {"x": "p"})]
+        with self.assertRaises(KeyboardInterrupt):
+            self.run_all(*paths)
+        self.assertEqual(self.life, ["start x", "stop x"])
+
+    def test_sigterm_stops_the_cluster_too(self) -> None:
+        body = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
+        self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body)), scenario.FAILED)
+        self.assertEqual(self.life, ["start x", "stop x"])
+
+    def test_a_failed_cluster_is_kept_until_ctrl_c_when_asked_for(self) -> None:
+        def pause() -> None:
+            self.life.append("pause")
+            raise KeyboardInterrupt
+
+        with mock.patch.object(scenario.signal, "pause", pause):
+            self.run_all(self.simple("a", {"x": "p"}, "1 / 0"), keep=True)
+        self.assertEqual(self.life, ["start x", "pause", "stop x"])
+        self.assertIn("kept as it is: KUBECONFIG=/its/kubeconfig", self.told.getvalue())
 
     def test_times_are_told_when_asked_for(self) -> None:
         body = "from testbench.verbs import measure\n    with measure('nothing'): pass"

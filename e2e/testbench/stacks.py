@@ -142,8 +142,7 @@ def hook() -> str:
 def device_plugin(_: Any, settings: dict[str, str]) -> list[str]:
     return [
         f"--mig-strategy={settings.get('mig', 'none')}", "--device-discovery-strategy=nvml",
-        f"--device-list-strategy={settings.get('devices', 'cdi-cri')}",
-        f"--driver-root={DRIVER_ROOT}", f"--driver-root-ctr-path={DRIVER_ROOT}",
+        "--device-list-strategy=cdi-cri", f"--driver-root={DRIVER_ROOT}", f"--driver-root-ctr-path={DRIVER_ROOT}",
         f"--nvidia-cdi-hook-path={hook()}",
     ]
 
@@ -191,7 +190,7 @@ def device_class(name: str, kind: str, more: dict[str, str]) -> dict[str, Any]:
 NVIDIA = Stack("nvidia", {
     "gpus": Part(
         [Program("nvidia-device-plugin", device_plugin)],
-        settings=frozenset({"mig", "devices"}),
+        settings=frozenset({"mig"}),
     ),
     "labels": Part(
         [

@@ -10,6 +10,7 @@ import dataclasses
 import json
 import re
 import shlex
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -100,12 +101,24 @@ def wait_for(what: Observation, wanted: Any, within: float = WAIT_SECONDS) -> No
             if wanted(seen) if callable(wanted) else seen == str(wanted):
                 return
             if seen in what.final or time.monotonic() > deadline:
-                more = what.explain()
-                raise Unexpected(
-                    f"{what.words}: {told(wanted)} within {within:g} s",
-                    f"{seen or 'nothing'}{'; ' + more if more else ''}", where(),
-                )
+                more = [text for text in (seen or "nothing", what.explain(), *deaths()) if text]
+                expected = f"{what.words}: {told(wanted)} within {within:g} s"
+                raise Unexpected(expected, "; ".join(more), where())
             time.sleep(POLL_SECONDS)
+
+
+def deaths() -> Iterator[str]:
+    """Programs of the nodes that ended by themselves: the likely reason why something does not come true."""
+    for name, machine in current().cluster.machines().items():
+        try:
+            programs = machine.programs()
+        except Failure as failure:
+            yield str(failure)
+            continue
+        for program, state in programs.items():
+            if state["exit"] not in (None, 0, -signal.SIGTERM, -signal.SIGKILL):
+                last = machine.last_words(program, 1).splitlines()[-1].strip()
+                yield f"{program} on {name} has exited with status {state['exit']}: {last}"
 
 
 def told(wanted: Any) -> str:
@@ -334,6 +347,7 @@ def start_harness(nodes: dict[str, str]) -> Harness:
     bench = current()
     name = new_mark(bench.marks)
     wanted = [word for node, profile in nodes.items() for word in ("--node", f"{node}={profile}")]
+    wanted += ["--build", str(bench.build)] if bench.build else []
     with step(f"`e2e up --name {name} {' '.join(wanted)}` in another process"):
         process = subprocess.Popen(
             [str(E2E), "up", "--name", name, *wanted], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -5,6 +5,7 @@ import json
 import subprocess
 import unittest
 from typing import Any
+from unittest import mock
 
 from support.shell import Failure
 
@@ -61,6 +62,16 @@ class FakeNode:
         return lambda *arguments: self._calls.append((self.name, verb, *arguments))
 
 
+class FakeMachine:
+    """A kubelet that runs, a plugin that has failed, a driver that was stopped."""
+
+    def programs(self) -> dict[str, Any]:
+        return {"kubelet": {"exit": None}, "plugin": {"exit": 1}, "driver": {"exit": -15}}
+
+    def last_words(self, name: str, lines: int) -> str:
+        return f"  the end of /logs/{name}.log:\n    no NVML"
+
+
 class FakeCluster:
     name = "fake"
 
@@ -74,6 +85,9 @@ class FakeCluster:
         self.calls.append(("kubectl", *arguments))
         self.input = input
         return self.answer
+
+    def machines(self) -> dict[str, Any]:
+        return {}
 
     def node(self, name: str) -> FakeNode:
         return self._nodes.setdefault(name, FakeNode(name, self.calls))
@@ -133,6 +147,18 @@ class Verbs(unittest.TestCase):
         self.api.answers[POD] = [{"status": {"phase": "Failed"}}]
         failure = self.failure(verbs.wait_for, verbs.phase("a"), "Running", within=3600)
         self.assertEqual(failure.seen, "Failed; no events")
+
+    def test_wait_for_names_programs_that_ended_by_themselves(self) -> None:
+        self.cluster.machines = lambda: {"dgx": FakeMachine()}
+        failure = self.failure(verbs.wait_for, verbs.allocatable("nvidia.com/gpu", on="dgx"), 8, within=0)
+        self.assertEqual(failure.seen, "nothing; no events; plugin on dgx has exited with status 1: no NVML")
+
+    def test_wait_for_names_a_machine_that_is_down(self) -> None:
+        down = FakeMachine()
+        down.programs = mock.Mock(side_effect=Failure("dgx is not running"))
+        self.cluster.machines = lambda: {"dgx": down}
+        failure = self.failure(verbs.wait_for, verbs.node_ready("dgx"), "True", within=0)
+        self.assertEqual(failure.seen, "nothing; no events; dgx is not running")
 
     def test_wait_for_says_that_an_object_is_missing(self) -> None:
         self.api.answers[POD] = [(404, '{"message": "pods \\"a\\" not found"}')]
