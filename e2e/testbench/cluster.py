@@ -32,6 +32,7 @@ DEBIAN_PROGRAMS = {
 }
 AT_ONCE = 4
 KUBECTL_SECONDS = 120
+KUBECTL_NAMESPACES = ("net", "pid")  # it ends with the cluster, and sees the files of whoever calls it
 ACCOUNT_SECONDS = 60
 
 
@@ -187,7 +188,7 @@ class Cluster:
         command = [str(self.programs["kubectl"]), *arguments]
         environment = {**os.environ, **kubectl_environment(self.folder, self.kubeconfig)}
         return subprocess.run(
-            self.control_plane.machine.enter(command, ["net"]), env=environment, **settings
+            self.control_plane.machine.enter(command, KUBECTL_NAMESPACES), env=environment, **settings
         )
 
     def machines(self) -> dict[str, Machine]:

@@ -11,7 +11,7 @@ from support import cache
 from support.shell import Failure, Log, SetupError
 from testbench import cluster as clusters
 from testbench import detached, programs, state
-from testbench.cluster import Cluster, kubectl_environment
+from testbench.cluster import KUBECTL_NAMESPACES, Cluster, kubectl_environment
 from testbench.control_plane import NAME as CONTROL_PLANE
 from testbench.machine import Machine, enter
 
@@ -33,7 +33,7 @@ exit status: 0 done, 1 a scenario or a command failed, 2 wrong usage, 3 the set-
 
 
 def main(arguments: list[str]) -> int:
-    options = parser().parse_args(arguments)
+    options = parser().parse_args(with_separator(arguments))
     try:
         return options.act(options)
     except SetupError as error:
@@ -42,6 +42,15 @@ def main(arguments: list[str]) -> int:
         return complain(error, FAILED)
     except KeyboardInterrupt:
         return complain("interrupted", FAILED)
+
+
+def with_separator(arguments: list[str]) -> list[str]:
+    """Options before kubectl's verb are kubectl's; argparse would take them for ours."""
+    if arguments[:1] != ["kubectl"] or arguments[1:] in (["-h"], ["--help"]):
+        return arguments
+    first = arguments[1] if len(arguments) > 1 else ""
+    own = 3 if first == "--name" else 2 if first.startswith("--name=") else 1
+    return [*arguments[:own], "--", *arguments[own:]]
 
 
 def complain(error: object, status: int) -> int:
@@ -160,14 +169,15 @@ def kubectl(options: argparse.Namespace) -> int:
     chosen = choose(options.name)
     facts = facts_of(chosen)
     os.environ.update(kubectl_environment(chosen.folder, facts["kubeconfig"]))
-    return execute(enter(pid_of(facts, CONTROL_PLANE), [facts["kubectl"], *options.arguments], ["net"]))
+    command = [facts["kubectl"], *without_separator(options.arguments)]
+    return execute(enter(pid_of(facts, CONTROL_PLANE), command, KUBECTL_NAMESPACES))
 
 
 def shell(options: argparse.Namespace) -> int:
     facts = facts_of(choose(options.name))
-    command = options.command[1:] if options.command[:1] == ["--"] else options.command
     os.environ.update(facts["environments"].get(options.node, {}))
-    return execute(enter(pid_of(facts, options.node), command or ["/bin/bash"]))
+    command = without_separator(options.command) or ["/bin/bash"]
+    return execute(enter(pid_of(facts, options.node), command))
 
 
 def build(options: argparse.Namespace) -> int:
@@ -205,6 +215,10 @@ def facts_of(chosen: state.StateFolder) -> dict[str, Any]:
     if not facts:
         raise Failure(f"cluster {chosen.cluster} is still starting; `e2e list` says when it is ready")
     return facts
+
+
+def without_separator(words: list[str]) -> list[str]:
+    return words[1:] if words[:1] == ["--"] else words
 
 
 def pid_of(facts: dict[str, Any], machine: str) -> int:

@@ -70,8 +70,14 @@ class CommandLine(unittest.TestCase):
         self.call("kubectl", "get", "pods", "-o", "wide")
         self.assertEqual(
             self.started[0],
-            ["nsenter", "--target=100", "--net", "--", "/bin/kubectl", "get", "pods", "-o", "wide"],
+            ["nsenter", "--target=100", "--net", "--pid", "--", "/bin/kubectl", "get", "pods", "-o", "wide"],
         )
+
+    def test_options_before_the_verb_are_those_of_kubectl(self) -> None:
+        own = self.cluster("one", "a")
+        for name in ([], ["--name", own.cluster], [f"--name={own.cluster}"]):
+            self.call("kubectl", *name, "-n", "kube-system", "exec", "p", "--", "ls", "--name", "x")
+            self.assertEqual(self.started.pop()[6:], "-n kube-system exec p -- ls --name x".split(), name)
 
     def test_of_two_clusters_one_must_be_named(self) -> None:
         one, two = self.cluster("one", "a"), self.cluster("two", "a")

@@ -70,6 +70,12 @@ class ControlPlane:
             dead=lambda: self.death("etcd") or self.death("kube-apiserver"),
         )
 
+    def answers(self) -> bool:
+        try:
+            return self.api.get("/livez")[0] == 200
+        except OSError:
+            return False
+
     def death(self, name: str) -> str:
         status = self.machine.exit_status(name)
         return "" if status is None else f"{name} has exited with status {status}"

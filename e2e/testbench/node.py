@@ -83,6 +83,7 @@ class Node:
         for name, (command, environment) in self._spawned.items():
             self.machine.spawn(name, command, environment)
         self.wait_ready(boot=self.boot_id())
+        self.wait_kubelet()
 
     def halt(self) -> None:
         """The power goes."""
@@ -126,7 +127,7 @@ class Node:
         self.machine.stop("kubelet")
 
     def restart_kubelet(self) -> None:
-        """Returns when the new kubelet says the node is ready."""
+        """Returns when the new kubelet is healthy and knows its pods (wait_kubelet)."""
         self.stop_kubelet()
         self.start_kubelet()
         self.wait_kubelet()
@@ -170,15 +171,31 @@ class Node:
         return why_not_ready(found, boot)
 
     def wait_kubelet(self) -> None:
-        """Waits until the kubelet that runs now answers, and the API server calls the node ready."""
-        health = ["/usr/bin/python3", "-c", HEALTH]
+        """Waits until the kubelet that runs now is healthy, and where there is an API server to tell it,
+        until it knows the pods of its node: before that, it answers that they do not exist."""
+        self._wait_for_kubelet("is healthy", self._health_missing)
+        if self._around.control_plane.answers():
+            self._wait_for_kubelet("knows its pods", self._pods_missing)
+            self.wait_ready()
+
+    def _wait_for_kubelet(self, what: str, missing: Callable[[], str]) -> None:
         wait_for(
-            f"the kubelet of {self.name} is healthy",
-            lambda: "" if self.run(health).returncode == 0 else "it does not answer yet",
-            seconds=SECONDS, say=self._around.say, dead=lambda: self._death("kubelet"),
-            explain=lambda: self.machine.last_words("kubelet"),
+            f"the kubelet of {self.name} {what}", missing, seconds=SECONDS, say=self._around.say,
+            dead=lambda: self._death("kubelet"), explain=lambda: self.machine.last_words("kubelet"),
         )
-        self.wait_ready()
+
+    def _health_missing(self) -> str:
+        done = self.run(["/usr/bin/python3", "-c", HEALTH])
+        return "" if done.returncode == 0 else "it does not answer yet"
+
+    def _pods_missing(self) -> str:
+        api = self._around.control_plane.api
+        wanted = api.object(f"/api/v1/pods?fieldSelector=spec.nodeName={self.name}")
+        known = api.object(f"/api/v1/nodes/{self.name}/proxy/pods")
+        if wanted is None or known is None:
+            return "it does not answer the API server yet"
+        unknown = living(wanted) - set(map(uid, known["items"] or []))
+        return f"{len(unknown)} are unknown to it" if unknown else ""
 
     def _death(self, name: str) -> str:
         status = self.machine.exit_status(name)
@@ -243,6 +260,15 @@ class Node:
 
     def restore_network(self) -> None:
         network.restore(self._around.control_plane.machine, self.addresses)
+
+
+def uid(pod: dict[str, Any]) -> str:
+    return pod["metadata"]["uid"]
+
+
+def living(pods: dict[str, Any]) -> set[str]:
+    """Those of a list of pods that have not ended."""
+    return {uid(pod) for pod in pods["items"] if pod["status"].get("phase") not in ("Succeeded", "Failed")}
 
 
 def why_not_ready(node: dict[str, Any] | None, boot: str = "") -> str:

@@ -4,7 +4,7 @@ from unittest import mock
 from support.shell import SetupError
 from testbench import readiness
 from testbench.control_plane import unfinished
-from testbench.node import why_not_ready
+from testbench.node import living, why_not_ready
 from testbench.readiness import wait_for
 
 
@@ -75,6 +75,12 @@ class Explanations(unittest.TestCase):
         self.assertEqual(why_not_ready(node), "")
         self.assertEqual(why_not_ready(node, boot="1"), "")
         self.assertEqual(why_not_ready(node, boot="2"), "the API server knows it from an earlier boot")
+
+    def test_the_pods_that_a_kubelet_must_know(self) -> None:
+        phases = ("Pending", "Running", "Succeeded", "Failed", "Unknown")
+        pods = [{"metadata": {"uid": phase}, "status": {"phase": phase}} for phase in phases]
+        pods.append({"metadata": {"uid": "new"}, "status": {}})
+        self.assertEqual(living({"items": pods}), {"Pending", "Running", "Unknown", "new"})
 
     def test_the_api_server(self) -> None:
         body = "[+]ping ok\n[-]etcd failed: reason withheld\n[-]a failed\n[-]b failed\n[-]c failed\n"
