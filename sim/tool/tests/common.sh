@@ -20,6 +20,14 @@ until_true() {
   done
 }
 
+# What follows in the script needs unshare(1) to make mounts of its own, which it cannot in a chroot
+# whose root is no mount point.
+need_own_mounts() {
+  mountpoint -q / && return
+  echo "SKIPPED from here on: / is no mount point, and unshare --mount needs one" >&2
+  exit 77
+}
+
 # state NODE: everything that can be shown of it.
 state() { partita-sim show --node "$1" --output json; }
 

@@ -18,12 +18,6 @@ done
 run 1 "$root/usr/bin/nvidia-cuda-mps-server"
 complains "placeholder on a simulated GPU node"
 
-# Never beside a real driver.
-mkdir -p "$work/driver/nvidia"
-touch "$work/driver/nvidia/version"
-run 1 unshare -m sh -c 'mount --bind "$0" /proc/driver && exec partita-sim up h200-vm' "$work/driver"
-complains "a real NVIDIA driver is loaded here (/proc/driver/nvidia/version exists)"
-
 # A process in the view and a workload both stand in the way.
 mkfifo "$work/in"
 partita-sim run -- sh -c 'echo in >"$0"; exec sleep 1000' "$work/in" &
@@ -60,3 +54,10 @@ shows "node mine is up: 10 GPUs, driver 550.163.01"
 run 0 partita-sim run -- nvidia-smi -L
 [ "$(grep -c 'Tesla T5' "$work/out")" -eq 10 ] || fail "not ten of the changed product"
 [ -e "$PARTITA_SIM_DIR/mine/usr/lib64/libcuda.so.550.163.01" ] || fail "the library has another version"
+
+# Never beside a real driver.
+need_own_mounts
+mkdir -p "$work/driver/nvidia"
+touch "$work/driver/nvidia/version"
+run 1 unshare -m sh -c 'mount --bind "$0" /proc/driver && exec partita-sim up h200-vm' "$work/driver"
+complains "a real NVIDIA driver is loaded here (/proc/driver/nvidia/version exists)"

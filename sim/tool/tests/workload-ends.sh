@@ -20,6 +20,7 @@ wait "$pid" || true
 idle || fail "a killed workload is still listed"
 [ "$(memory_used)" -eq 0 ] || fail "its memory is still used"
 
+need_own_mounts
 # A process in another PID namespace, watched by a guardian.
 unshare -pf --kill-child --mount-proc sleep 1000 &
 unshare_pid=$!
