@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/characters.h"
 #include "base/text.h"
 
 namespace partita::base {
@@ -337,7 +338,7 @@ std::string ErrorText(std::string_view program, const Error& error) {
   for (const std::string_view line : SplitLines(error.hint())) {
     text += fmt::format("  {}\n", line);
   }
-  return text;
+  return Printable(text, "\n\t");
 }
 
 namespace {

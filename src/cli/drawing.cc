@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
+
 namespace partita::cli {
 
 namespace {
@@ -90,40 +92,6 @@ std::string_view Escape(Ink ink) {
   return "";
 }
 
-constexpr char32_t kBroken = 0xFFFFFFFF;
-
-struct Character {
-  char32_t code;
-  std::size_t bytes;
-};
-
-Character Decode(std::string_view text) {
-  const auto lead = static_cast<unsigned char>(text[0]);
-  if (lead < 0x80) return {lead, 1};
-  std::size_t length = 0;
-  char32_t code = 0;
-  if (lead >= 0xC2 && lead <= 0xDF) {
-    length = 2;
-    code = lead & 0x1F;
-  } else if (lead >= 0xE0 && lead <= 0xEF) {
-    length = 3;
-    code = lead & 0x0F;
-  } else if (lead >= 0xF0 && lead <= 0xF4) {
-    length = 4;
-    code = lead & 0x07;
-  }
-  if (length == 0 || text.size() < length) return {kBroken, 1};
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xC0) != 0x80) return {kBroken, 1};
-    code = (code << 6) | (byte & 0x3F);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  const bool surrogate = code >= 0xD800 && code <= 0xDFFF;
-  if (overlong || surrogate || code > 0x10FFFF) return {kBroken, 1};
-  return {code, length};
-}
-
 struct Range {
   char32_t first, last;
 };
@@ -153,16 +121,9 @@ bool Within(const std::array<Range, N>& ranges, char32_t code) {
 }
 
 int Columns(char32_t code) {
-  if (code == kBroken || code < 0x300) return 1;
+  if (code == base::kBroken || code < 0x300) return 1;
   if (Within(kNarrow, code)) return 0;
   return Within(kWide, code) ? 2 : 1;
-}
-
-// Controls, and the marks that reorder or hide what stands beside them.
-bool Unprintable(char32_t code) {
-  return code == kBroken || code < 0x20 || (code >= 0x7F && code < 0xA0) ||
-         (code >= 0x200E && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||
-         (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
 }
 
 // Bytes of the longest start of the text that is at most `width` columns wide.
@@ -170,7 +131,7 @@ std::size_t BytesWithin(std::string_view text, int width) {
   std::size_t bytes = 0;
   int columns = 0;
   while (bytes < text.size()) {
-    const Character next = Decode(text.substr(bytes));
+    const base::Character next = base::DecodeCharacter(text.substr(bytes));
     columns += Columns(next.code);
     if (columns > width) break;
     bytes += next.bytes;
@@ -185,7 +146,7 @@ const Glyphs& Look::glyphs() const { return utf8 ? kUnicode : kAscii; }
 int DisplayWidth(std::string_view text) {
   int columns = 0;
   while (!text.empty()) {
-    const Character next = Decode(text);
+    const base::Character next = base::DecodeCharacter(text);
     columns += Columns(next.code);
     text.remove_prefix(next.bytes);
   }
@@ -196,8 +157,8 @@ std::string Clean(std::string_view text, bool utf8) {
   std::string clean;
   clean.reserve(text.size());
   while (!text.empty()) {
-    const Character next = Decode(text);
-    if (Unprintable(next.code) || (!utf8 && next.code >= 0x80)) {
+    const base::Character next = base::DecodeCharacter(text);
+    if (base::IsUnprintable(next.code) || (!utf8 && next.code >= 0x80)) {
       clean += '?';
     } else {
       clean += text.substr(0, next.bytes);
@@ -216,7 +177,8 @@ std::string Fit(std::string_view text, int width, const Glyphs& glyphs) {
 std::string FitEnd(std::string_view text, int width, const Glyphs& glyphs) {
   if (DisplayWidth(text) <= width) return std::string(text);
   if (width <= 0) return "";
-  while (!text.empty() && DisplayWidth(text) > width - 1) text.remove_prefix(Decode(text).bytes);
+  while (!text.empty() && DisplayWidth(text) > width - 1)
+    text.remove_prefix(base::DecodeCharacter(text).bytes);
   return std::string(glyphs.ellipsis) + std::string(text);
 }
 

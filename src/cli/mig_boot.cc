@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/files.h"
 #include "base/state_file.h"
 #include "base/subprocess.h"
@@ -47,6 +48,10 @@ BootEnd Failed(const base::Error& error, int status = kExitError) {
   std::string text = error.ToString();
   if (!error.hint().empty()) text += fmt::format(" ({})", error.hint());
   return {std::move(text), status};
+}
+
+void Say(const std::string& line) {
+  std::fprintf(stderr, "partita-mig: %s\n", base::Printable(line, "\n\t").c_str());
 }
 
 std::string TextOf(const base::Invocation& invocation, const std::string& option) {
@@ -302,10 +307,6 @@ class Boot {
     }};
   }
 
-  static void Say(const std::string& line) {
-    std::fprintf(stderr, "partita-mig: %s\n", line.c_str());
-  }
-
   void Release() {
     reader_.Release();
     control_.Release();
@@ -326,7 +327,7 @@ int RunMigBoot(const base::Invocation& invocation) {
   Result<MigOptions> options = ReadMigOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
   const BootEnd end = Boot(invocation, *std::move(options)).Run();
-  std::fprintf(stderr, "partita-mig: %s\n", end.line.c_str());
+  Say(end.line);
   return end.status;
 }
 

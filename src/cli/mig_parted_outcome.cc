@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/value.h"
 #include "cli/mig_parted.h"
 
@@ -50,6 +51,7 @@ void PrintLog(Level level, std::string message) {
   if (!message.empty()) {
     message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(message[0])));
   }
+  message = base::Printable(message, "\n\t");
   const LevelName name = NameOf(level);
   if (isatty(STDERR_FILENO) != 0) {
     fmt::print(stderr, "{}[0000] {}\n", name.terminal, message);

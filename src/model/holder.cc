@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
+
 namespace partita::model {
 
 std::string ContainerText(const Container& container) {
@@ -21,7 +23,8 @@ std::string HolderText(const Process& process) {
   std::string text = fmt::format("pid {}", process.pid.value());
   if (!process.name.empty()) text += fmt::format(" ({})", process.name);
   const std::string where = process.container ? ContainerText(*process.container) : "";
-  return where.empty() ? text : fmt::format("{} in {}", text, where);
+  if (!where.empty()) text += fmt::format(" in {}", where);
+  return base::Printable(text);
 }
 
 }  // namespace partita::model

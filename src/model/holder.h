@@ -11,7 +11,8 @@ namespace partita::model {
 // "container 0123456789ab"; "" when nothing is known.
 [[nodiscard]] std::string ContainerText(const Container& container);
 
-// "pid 4711 (/usr/bin/python3) in pod default/train (main)".
+// "pid 4711 (/usr/bin/python3) in pod default/train (main)"; one line that is safe to print, since
+// a process chooses its own name.
 [[nodiscard]] std::string HolderText(const Process& process);
 
 }  // namespace partita::model

@@ -35,5 +35,12 @@ TEST(HolderText, NamesThePodAsFarAsItIsKnown) {
   EXPECT_EQ(HolderText(process), "pid 4711 (/usr/bin/python3)");
 }
 
+TEST(HolderText, IsOneLineThatIsSafeToPrint) {
+  Process process;
+  process.pid = Pid(4711);
+  process.name = "sh \x1b]0;gone\x07\nGPU 0: all is well";
+  EXPECT_EQ(HolderText(process), "pid 4711 (sh ?]0;gone??GPU 0: all is well)");
+}
+
 }  // namespace
 }  // namespace partita::model

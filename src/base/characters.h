@@ -1,0 +1,28 @@
+// Characters of UTF-8 text, and which of them a terminal must not see.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace partita::base {
+
+// What stands for a byte that is not UTF-8.
+inline constexpr char32_t kBroken = 0xFFFFFFFF;
+
+struct Character {
+  char32_t code;
+  std::size_t bytes;
+};
+
+// The first character of a text that is not empty.
+[[nodiscard]] Character DecodeCharacter(std::string_view text);
+
+// Controls, broken bytes, and the marks that reorder or hide what stands beside them.
+[[nodiscard]] bool IsUnprintable(char32_t code);
+
+// With '?' for what is unprintable, except the characters of `kept`: a process chooses its own
+// name, and whoever reads a message about it may be root on a terminal.
+[[nodiscard]] std::string Printable(std::string_view text, std::string_view kept = "");
+
+}  // namespace partita::base
