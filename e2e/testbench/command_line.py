@@ -191,7 +191,8 @@ def run(options: argparse.Namespace) -> int:
     build_programs(programs.names())
     settings = scenario.Options(
         make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, say=say),
-        only=tuple(options.only), stack=options.stack or stacks.DEFAULT, keep=options.keep, times=options.times,
+        build=options.build, only=tuple(options.only), stack=options.stack or stacks.DEFAULT, keep=options.keep,
+        times=options.times,
     )
     return scenario.run(options.paths or [scenario.SCENARIOS], settings)
 

@@ -126,7 +126,7 @@ def process_traces(processes: list[Process]) -> Iterator[Trace]:
 
 
 def descendants(root: int, processes: list[Process]) -> set[int]:
-    """Everything below `root`: with PR_SET_CHILD_SUBREAPER nothing that root started escapes this."""
+    """Everything below `root`. What has lost its parents is below process 1, and known by its mark."""
     children: dict[int, list[int]] = {}
     for process in processes:
         children.setdefault(process.parent, []).append(process.pid)

@@ -338,8 +338,11 @@ class Harness:
 
     def kill(self) -> None:
         with step(f"kill -9 the harness of cluster {self.cluster}"):
+            self.end()
+
+    def end(self) -> None:
+        with self.process:
             self.process.kill()
-            self.process.wait()
 
 
 def start_harness(nodes: dict[str, str]) -> Harness:
@@ -353,12 +356,13 @@ def start_harness(nodes: dict[str, str]) -> Harness:
             [str(E2E), "up", "--name", name, *wanted], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT, text=True,
         )
-        bench.undo_at_end(f"harness {name}", process.kill)
+        harness = Harness(name, process)
+        bench.undo_at_end(f"end the harness of {name}", harness.end)
         said = []
         for line in process.stdout:
             said.append(line)
             if line.strip() == f"cluster {name} is ready":
-                return Harness(name, process)
+                return harness
         raise Unexpected(f"cluster {name} is ready", "".join(said[-20:]), where())
 
 

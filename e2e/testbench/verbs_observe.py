@@ -4,6 +4,8 @@ import dataclasses
 import json
 from collections.abc import Callable
 
+from support.shell import Failure
+
 from testbench.scenario_bench import current
 
 CORE = "/api/v1"
@@ -81,20 +83,24 @@ def label(key: str, on: str) -> Observation:
 def labels(beginning: str, on: str) -> dict[str, str]:
     """The labels of a node whose keys begin so."""
     text = field("node", on, "metadata", "labels").look()
+    if not text.startswith("{"):
+        raise Failure(f"labels of node {on}: {text}")
     return {key: value for key, value in json.loads(text).items() if key.startswith(beginning)}
 
 
 def published(driver: str, on: str) -> Observation:
     """How many devices a DRA driver offers on a node."""
     words = f"devices that {driver} publishes for node {on}"
-    return Observation(words, lambda: str(count_devices(driver, on)))
+    return Observation(words, lambda: count_devices(driver, on))
 
 
-def count_devices(driver: str, node: str) -> int:
-    body = look_up(f"{RESOURCE_API}/resourceslices", ("items",))
-    specs = [item["spec"] for item in json.loads(body or "[]")]
+def count_devices(driver: str, node: str) -> str:
+    found = look_up(f"{RESOURCE_API}/resourceslices", ("items",))
+    if not found.startswith("["):
+        return found
+    specs = [item["spec"] for item in json.loads(found)]
     mine = [spec for spec in specs if spec["driver"] == driver and spec.get("nodeName") == node]
-    return sum(len(spec.get("devices", [])) for spec in mine)
+    return str(sum(len(spec.get("devices", [])) for spec in mine))
 
 
 def boot_id(node: str) -> Observation:

@@ -184,6 +184,25 @@ class Verbs(unittest.TestCase):
         self.assertEqual(verbs.node_ready("dgx").look(), "True")
         self.assertEqual(verbs.capacity("nvidia.com/gpu", on="dgx").look(), "")
 
+    def test_devices_of_other_drivers_and_nodes_do_not_count_as_published(self) -> None:
+        def slice_of(driver: str, node: str, devices: int) -> dict[str, Any]:
+            return {"spec": {"driver": driver, "nodeName": node, "devices": [{}] * devices}}
+
+        items = [slice_of("gpu", "dgx", 5), slice_of("gpu", "dgx", 3), slice_of("nic", "dgx", 2), slice_of("gpu", "b", 1)]
+        self.api.answers["/apis/resource.k8s.io/v1/resourceslices"] = [
+            OSError("refused"), {"items": []}, {"items": items},
+        ]
+        shown = [verbs.published("gpu", on="dgx").look() for _ in range(3)]
+        self.assertEqual(shown, ["the API server does not answer: refused", "0", "8"])
+
+    def test_labels_are_chosen_by_the_beginning_of_their_keys(self) -> None:
+        labels = {"nvidia.com/gpu.count": "8", "kubernetes.io/os": "linux"}
+        self.api.answers["/api/v1/nodes/dgx"] = [{"metadata": {"labels": labels}}]
+        self.assertEqual(verbs.labels("nvidia.com/", on="dgx"), {"nvidia.com/gpu.count": "8"})
+        self.api.answers["/api/v1/nodes/dgx"] = [(404, '{"message": "no node"}')]
+        with self.assertRaisesRegex(Failure, "labels of node dgx: HTTP 404: no node"):
+            verbs.labels("nvidia.com/", on="dgx")
+
     def test_expect_compares_what_is_seen_now(self) -> None:
         self.api.answers["/api/v1/nodes/dgx"] = [{"status": {"allocatable": {"nvidia.com/gpu": "7"}}}]
         failure = self.failure(verbs.expect, verbs.allocatable("nvidia.com/gpu", on="dgx"), 8)
