@@ -18,8 +18,7 @@ mkdir -p "$cgroup/kubepods/burstable/pod$uid/$id"
 # The machine's /var/log, seen by one command alone.
 mkdir -p "$work/log"
 with_logs() {
-  unshare --mount sh -c 'mount --bind "$1" /var/log && shift && exec "$@"' sh "$work/log" \
-    partita-sim run --node "$node" -- "$@"
+  on_node sh -c 'mount --bind "$1" /var/log && shift && exec "$@"' sh "$work/log" "$@"
 }
 
 up h200-vm

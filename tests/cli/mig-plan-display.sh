@@ -5,12 +5,11 @@ source "$(dirname "$0")/common.sh"
 up dgx-a100-40
 # with_drm Y|N COMMAND…: a machine on which that module is loaded so.
 with_drm() {
-  unshare --mount sh -ec '
-    mount -t tmpfs none /sys/module
+  on_node sh -ec '
     mkdir -p /sys/module/nvidia_drm/parameters
     echo "$1" >/sys/module/nvidia_drm/parameters/modeset
     shift
-    exec "$@"' sh "$1" partita-sim run --node "$node" -- "${@:2}"
+    exec "$@"' sh "$@"
 }
 run 0 with_drm Y partita mig plan --gpu 0 --want 7g.40gb
 shows "reset the GPU"
