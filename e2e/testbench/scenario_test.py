@@ -193,5 +193,15 @@ class ScenarioFiles(unittest.TestCase):
             self.run_all(self.simple("a", {}), stack="amd")
 
 
+class TheBenchsOwn(unittest.TestCase):
+    def test_every_scenario_can_be_read(self) -> None:
+        self.assertGreater(len(scenario.find([scenario.SCENARIOS])), 9)
+
+    def test_the_readmes_example_is_a_scenario_that_runs(self) -> None:
+        readme = (scenario.E2E / "README.md").read_text(encoding="utf-8")
+        example = readme.split("```python\n")[1].split("```")[0]
+        self.assertEqual(example, (scenario.SCENARIOS / "kubelet_restart.py").read_text(encoding="utf-8"))
+
+
 if __name__ == "__main__":
     unittest.main()
