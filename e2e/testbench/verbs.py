@@ -37,6 +37,7 @@ E2E = Path(__file__).resolve().parent.parent / "e2e"
 WAIT_SECONDS = 90
 POLL_SECONDS = 0.25
 EXEC_SECONDS = 60
+E2E_SECONDS = 120
 
 # What the shell of a pod says when a file does not open -> the error that open(2) gave.
 OPEN_ERRORS = {
@@ -77,10 +78,18 @@ def delete(kind: str, name: str, within: float = WAIT_SECONDS) -> None:
 
 
 def kubectl(*arguments: str, words: str, input: str | None = None) -> str:
-    done = current().cluster.kubectl(*arguments, input=input)
+    done = finished(words, lambda: current().cluster.kubectl(*arguments, input=input))
     if done.returncode != 0:
         raise Unexpected(words, error_of(done), where())
     return done.stdout
+
+
+def finished(words: str, call: Callable[[], subprocess.CompletedProcess]) -> subprocess.CompletedProcess:
+    """What `call` returns; a program that was killed because it did not end is a failed step."""
+    try:
+        return call()
+    except subprocess.TimeoutExpired as late:
+        raise Unexpected(words, f"it has not ended within {late.timeout:g} s", where()) from late
 
 
 def error_of(done: subprocess.CompletedProcess) -> str:
@@ -166,7 +175,10 @@ def attempt_in(name: str, command: str | list[str]) -> Seen:
 
 def run_in(name: str, command: str | list[str]) -> subprocess.CompletedProcess:
     argv = ["sh", "-c", command] if isinstance(command, str) else command
-    return current().cluster.kubectl("exec", name, f"--pod-running-timeout={EXEC_SECONDS}s", "--", *argv)
+    wait = f"--pod-running-timeout={EXEC_SECONDS}s"
+    return finished(
+        f"`{shown(command)}` in pod {name} ends", lambda: current().cluster.kubectl("exec", name, wait, "--", *argv)
+    )
 
 
 def shown(command: str | list[str]) -> str:
@@ -196,7 +208,7 @@ def on_node(node: str, command: str | list[str]) -> Seen:
     words = f"`{shown(command)}` on node {node}"
     argv = ["sh", "-c", command] if isinstance(command, str) else command
     with step(words):
-        done = current().cluster.node(node).run(argv)
+        done = finished(f"{words} ends", lambda: current().cluster.node(node).run(argv))
         if done.returncode != 0:
             raise Unexpected(f"{words} succeeds", error_of(done), where())
         return Seen(done.stdout.strip(), words)
@@ -276,7 +288,7 @@ def partition(node: str, gpu: int, want: str) -> None:
     with step(words):
         if want != "off":
             current().undo_at_end(words, lambda: partition(node, gpu, "off"))
-        done = current().cluster.node(node).run([*command, want])
+        done = finished(words, lambda: current().cluster.node(node).run([*command, want]))
         if done.returncode != 0:
             raise Unexpected(words, error_of(done), where())
 
@@ -370,7 +382,9 @@ def e2e(*arguments: str) -> Seen:
     """What the bench's own command writes; it must end with 0."""
     words = f"`e2e {shlex.join(arguments)}`"
     with step(words):
-        done = subprocess.run([str(E2E), *arguments], capture_output=True, text=True, check=False, timeout=120)
+        done = finished(f"{words} ends", lambda: subprocess.run(
+            [str(E2E), *arguments], capture_output=True, text=True, check=False, timeout=E2E_SECONDS
+        ))
         if done.returncode != 0:
             raise Unexpected(f"{words} succeeds", error_of(done), where())
         return Seen(done.stdout.strip(), words)

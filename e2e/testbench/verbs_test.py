@@ -222,6 +222,12 @@ class Verbs(unittest.TestCase):
         self.assertEqual(failure.seen, "exit status 2: ls: /dev/x: No such file or directory")
         self.assertEqual(verbs.attempt_in("a", "ls /dev/x"), "ls: /dev/x: No such file or directory")
 
+    def test_a_command_that_does_not_end_is_a_failed_step(self) -> None:
+        self.cluster.kubectl = mock.Mock(side_effect=subprocess.TimeoutExpired("kubectl", 120))
+        failure = self.failure(verbs.exec_in, "a", "sleep 1000")
+        self.assertEqual(failure.expected, "`sleep 1000` in pod a ends")
+        self.assertEqual(failure.seen, "it has not ended within 120 s")
+
     def test_open_in_names_the_error(self) -> None:
         for text, wanted in (
             ("sh: can't open /dev/nvidia0: No such device or address", "ENXIO"),
