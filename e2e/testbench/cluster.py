@@ -4,7 +4,6 @@ import json
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,7 +11,7 @@ from typing import Any
 
 from support import cache
 from support.shell import Failure, SetupError
-from testbench import addresses, images, mounts, programs, state
+from testbench import addresses, images, programs, state
 from testbench.control_plane import NAME as CONTROL_PLANE
 from testbench.control_plane import ControlPlane
 from testbench.machine import Machine
@@ -20,6 +19,7 @@ from testbench.node import Node, Surroundings
 from testbench.pki import Pki
 from testbench.readiness import Progress, wait_for
 from testbench.simulator import Simulator
+from testbench.snapshots import snapshotter
 from testbench.state import StateFolder
 
 REPOSITORY = Path(__file__).resolve().parent.parent.parent
@@ -245,17 +245,6 @@ def base_spec(ctr: Path) -> dict[str, Any]:
     if done.returncode != 0:
         raise SetupError(f"{ctr} oci spec: {done.stderr.strip()}")
     return json.loads(done.stdout)
-
-
-def snapshotter(folder: Path) -> str:
-    """overlayfs where the file system of `folder` can be the upper half of one, else plain copies."""
-    with tempfile.TemporaryDirectory(dir=folder) as probe:
-        for name in ("lower", "upper", "work", "merged"):
-            os.mkdir(os.path.join(probe, name))
-        options = f"lowerdir={probe}/lower,upperdir={probe}/upper,workdir={probe}/work"
-        command = ["unshare", "--mount", "mount", "-t", "overlay", "overlay", "-o", options, f"{probe}/merged"]
-        done = subprocess.run(command, capture_output=True, timeout=60, check=False)
-    return "overlayfs" if done.returncode == 0 else "native"
 
 
 def default_build() -> Path:

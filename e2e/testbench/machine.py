@@ -60,8 +60,11 @@ class Machine:
             source.mkdir(parents=True, exist_ok=True)
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._control = ours
+        root = self.folder / "root"
+        root.mkdir(exist_ok=True)
         plan = {
             "hostname": self.name,
+            "root": str(root.resolve()),
             "control": theirs.fileno(),
             "keep": [str(path) for path in (*files.keep, PACKAGES, SUPPORT)],
             "folders": [[str(source), target] for target, source in files.folders.items()],
@@ -88,7 +91,9 @@ class Machine:
         self._launcher.stdin.close()
 
     def _unshare(self) -> list[str]:
-        return ["unshare", *(f"--{name}" for name in NAMESPACES), "--fork", "--kill-child", "--"]
+        """Mounts are kept from the host by machine_boot: in a chroot, unshare cannot."""
+        chosen = [f"--{name}" for name in NAMESPACES]
+        return ["unshare", *chosen, "--propagation=unchanged", "--fork", "--kill-child", "--"]
 
     def _await_init(self) -> None:
         self._control.settimeout(BOOT_SECONDS)

@@ -24,6 +24,7 @@ LAYERS = "/run/.layers"
 def main(arguments: list[str]) -> None:
     plan = json.loads(Path(arguments[0]).read_text(encoding="utf-8"))
     socket.sethostname(plan["hostname"])
+    mounts.take_root(plan["root"])
     make_file_system(plan)
     init = [sys.executable, "-B", "-m", "testbench.machine_init", str(plan["control"])]
     os.execv(plan["enter"][0] if plan["enter"] else init[0], [*plan["enter"], *init])

@@ -110,7 +110,7 @@ class Node:
     def _import_images(self) -> None:
         for archive in self._around.images:
             self.check([
-                str(self._around.program("ctr")), "--namespace=k8s.io", "images", "import",
+                str(self._around.program("ctr")), "--namespace=k8s.io", "images", "import", "--local",
                 f"--snapshotter={self._around.snapshotter}", str(archive),
             ])
 
