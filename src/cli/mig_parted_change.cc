@@ -62,8 +62,12 @@ class Change {
  private:
   Outcome Middle() {
     if (Outcome failure = Step(true, "pre-apply-mode")) return failure;
-    if (invocation_.Has("mode-only")) return std::nullopt;
-    return Step(false, "pre-apply-config");
+    if (!invocation_.Has("mode-only")) {
+      if (Outcome failure = Step(false, "pre-apply-config")) return failure;
+    }
+    // Only now: between the steps a GPU is empty, and a reboot must not bring that back.
+    if (applied_) RememberApplied(*applied_, goal_);
+    return std::nullopt;
   }
 
   // Modes, or everything; the hook runs only when there is something to change.
@@ -79,6 +83,7 @@ class Change {
     Debug("{} of {} GPUs have other {}", differences->size(), goal->size(),
           modes ? "modes" : "devices");
     if (differences->empty() && (modes || AtTheirPlaces(node, *goal))) {
+      if (!modes) applied_ = std::move(node);
       return std::nullopt;
     }
     Release();  // programs that hooks stop or start may need the GPUs for themselves
@@ -118,9 +123,10 @@ class Change {
   }
 
   Outcome Apply(bool modes) {
+    applied_.reset();
     const service::mig::ApplyOptions options{.skip_reset = invocation_.Has("skip-reset"),
                                              .mode_only = modes};
-    const Result<service::mig::ApplyReport> report =
+    Result<service::mig::ApplyReport> report =
         service::mig::Apply(reader_, control_, goal_, options, DebugProgress(), &StopFlag());
     if (!report.ok()) {
       const ErrorCode code = report.error().code();
@@ -128,7 +134,7 @@ class Change {
                                   : code == ErrorCode::kConflict ? kExitInvalidInput
                                                                  : kExitError);
     }
-    if (report->applied) RememberApplied(report->after, goal_);
+    if (report->applied) applied_ = std::move(report->after);
     return OutcomeOf(*report, modes && options.skip_reset);
   }
 
@@ -160,6 +166,7 @@ class Change {
   const Invocation& invocation_;
   service::mig::NodeGoalFn goal_, modes_;
   HookRunner hooks_;
+  std::optional<model::Inventory> applied_;  // the node after the last step, to be remembered
   hw::InventoryReader reader_;
   hw::MigControl control_;
 };

@@ -19,6 +19,32 @@ cp "$memory" "$work/before"
 run 2 on_node partita mig apply --gpu 1 --want 3g.20gb:3
 cmp "$memory" "$work/before" || fail "something that was refused is remembered"
 
+# Killed between its two steps, the partition editor leaves what was remembered: not a mode without
+# the devices.
+ln -s "$PARTITA_BIN/partita" "$work/nvidia-mig-parted"
+cat >"$work/mig.yaml" <<'YAML'
+version: v1
+mig-configs:
+  slices:
+    - {devices: [1], mig-enabled: true, mig-devices: {1g.5gb: 7}}
+YAML
+cat >"$work/hooks.yaml" <<'YAML'
+version: v1
+hooks:
+  pre-apply-config: [{command: /bin/sh, args: ["-c", "kill -9 $PPID"]}]
+YAML
+run 0 on_node partita mig apply --gpu 1 --want off
+cp "$memory" "$work/before"
+run 137 on_node "$work/nvidia-mig-parted" apply -f "$work/mig.yaml" -c slices -k "$work/hooks.yaml"
+run 3 on_node partita mig assert --gpu 1 --want off
+cmp "$memory" "$work/before" || fail "half of a change is remembered"
+# What is there already is remembered as well as what was made.
+run 0 on_node "$work/nvidia-mig-parted" apply -f "$work/mig.yaml" -c slices
+cp "$memory" "$work/wanted"
+cp "$work/before" "$memory"
+run 0 on_node "$work/nvidia-mig-parted" apply -f "$work/mig.yaml" -c slices
+cmp "$memory" "$work/wanted" || fail "what was there already is not remembered"
+
 # Deleting it is how to forget: not even the one before comes back.
 [ -e "$memory.bak" ] || fail "the one before is not kept"
 rm "$memory"
