@@ -16,6 +16,9 @@
 namespace partita::sim::tool {
 namespace {
 
+// A program with everything that debuggers and sanitizers want.
+constexpr std::size_t kMostProgram = std::size_t{1} << 30;
+
 struct Library {
   std::string_view name;
   std::string_view soname_suffix;  // "1": SONAME <name>.so.1; "": the full version is the SONAME
@@ -83,15 +86,15 @@ base::Result<void> InstallLibraries(const std::string& directory,
         fmt::format("{}.so.{}", library.name, suffix.empty() ? std::string_view(version) : suffix);
     TRY_VOID(InstallLibrary(directory, library, version, InertLibrary(soname)));
   }
-  TRY(nvml, base::ReadFile(parts.nvml));
+  TRY(nvml, base::ReadFile(parts.nvml, kMostProgram));
   return InstallLibrary(directory, {"libnvidia-ml", "1"}, version, nvml);
 }
 
 base::Result<void> InstallPrograms(const std::string& directory, const Parts& parts) {
   TRY_VOID(base::MakeDirectories(directory, 0755));
-  TRY(smi, base::ReadFile(parts.nvidia_smi));
+  TRY(smi, base::ReadFile(parts.nvidia_smi, kMostProgram));
   TRY_VOID(base::WriteFile(directory + "/nvidia-smi", smi, 0755));
-  TRY(placeholder, base::ReadFile(parts.placeholder));
+  TRY(placeholder, base::ReadFile(parts.placeholder, kMostProgram));
   for (const char* name : kPlaceholders) {
     TRY_VOID(base::WriteFile(directory + "/" + name, placeholder, 0755));
   }

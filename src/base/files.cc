@@ -121,7 +121,7 @@ Result<void> RemoveEntry(int parent, const std::string& name, const std::string&
 
 }  // namespace
 
-Result<std::string> ReadFile(const std::string& path) {
+Result<std::string> ReadFile(const std::string& path, std::size_t most) {
   const UniqueFd fd(OpenRetrying(path, O_RDONLY));
   if (!fd.valid()) return ErrnoError(fmt::format("open {}", path));
   std::string bytes;
@@ -132,6 +132,10 @@ Result<std::string> ReadFile(const std::string& path) {
     if (count < 0) return ErrnoError(fmt::format("read {}", path));
     if (count == 0) return bytes;
     bytes.append(buffer.data(), static_cast<std::size_t>(count));
+    if (bytes.size() > most) {
+      return MakeError(ErrorCode::kInvalid, "{} has more than {} bytes", path, most)
+          .WithHint("is it the right file?");
+    }
   }
 }
 

@@ -11,8 +11,12 @@
 
 namespace partita::base {
 
-// The whole file. Works for procfs and sysfs, whose files have no size.
-[[nodiscard]] Result<std::string> ReadFile(const std::string& path);
+// More than any file that people or the kernel write for us to read.
+inline constexpr std::size_t kMostBytes = std::size_t{16} << 20;
+
+// The whole file; kInvalid if it has more than `most` bytes, as /dev/zero does. Works for procfs
+// and sysfs, whose files have no size.
+[[nodiscard]] Result<std::string> ReadFile(const std::string& path, std::size_t most = kMostBytes);
 
 // Creates or truncates. `mode` is what a new file gets, less the umask; an old one keeps its own.
 [[nodiscard]] Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t mode);

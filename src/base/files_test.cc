@@ -49,6 +49,17 @@ TEST_F(FilesTest, ReadsFilesThatHaveNoSize) {
   EXPECT_NE(read->find("Name:"), std::string::npos);
 }
 
+TEST_F(FilesTest, ReadsNoMoreThanItMay) {
+  const Result<std::string> endless = ReadFile("/dev/zero");
+  ASSERT_FALSE(endless.ok());
+  EXPECT_EQ(endless.error().code(), ErrorCode::kInvalid);
+  EXPECT_EQ(endless.error().ToString(), "/dev/zero has more than 16777216 bytes");
+  EXPECT_EQ(endless.error().hint(), "is it the right file?");
+  ASSERT_TRUE(WriteFile(Path("f"), "four", 0600).ok());
+  EXPECT_TRUE(ReadFile(Path("f"), 4).ok());
+  EXPECT_FALSE(ReadFile(Path("f"), 3).ok());
+}
+
 TEST_F(FilesTest, NamesThePathAndTheReason) {
   const Result<std::string> absent = ReadFile(Path("absent"));
   ASSERT_FALSE(absent.ok());

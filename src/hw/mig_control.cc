@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "hw/gpu_reset.h"
+#include "hw/nvml/device_calls.h"
 #include "hw/nvml/errors.h"
 #include "hw/nvml/session.h"
 #include "hw/nvml/worker.h"
@@ -152,6 +153,7 @@ std::vector<model::Placement> ComputePlaces(Conversation& gpu,
   unsigned count = 0;
   nvml::nvmlComputeInstancePlacement_t* none = nullptr;
   if (gpu.call(function, instance, profile, none, &count) != nvml::NVML_SUCCESS) return {};
+  if (!nvml::RoomFor(function.name(), count).ok()) return {};
   std::vector<nvml::nvmlComputeInstancePlacement_t> list(std::max(count, kMostConstants));
   if (gpu.call(function, instance, profile, list.data(), &count) != nvml::NVML_SUCCESS) return {};
   list.resize(std::min<std::size_t>(count, list.size()));

@@ -24,3 +24,7 @@ mig-configs:
 YAML
 run 2 on_node partita mig plan -f "$work/mig.yaml" -c one
 complains "mig.yaml:8:7:" 'did you mean "devices"?'
+
+# A file without an end
+run 2 partita mig validate --model H200 -f /dev/zero
+complains "/dev/zero has more than 16777216 bytes" "is it the right file?"

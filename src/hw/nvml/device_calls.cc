@@ -17,6 +17,13 @@ model::Fault FaultOf(const base::Error& error) {
           fmt::format("cannot be read: {}: {}", error.ToString(), hint)};
 }
 
+base::Result<std::size_t> RoomFor(const char* function, unsigned count) {
+  constexpr unsigned kMost = 1U << 16;  // processes, which are the most numerous
+  if (count <= kMost) return std::size_t{count};
+  return base::MakeError(base::ErrorCode::kInternal, "{} speaks of {} entries", function, count)
+      .WithHint("the driver is damaged, or not what it says it is: see the kernel log");
+}
+
 void DeviceCalls::NoteEnd(nvmlReturn_t code) {
   if (code == NVML_ERROR_GPU_IS_LOST) {
     over_ = true;

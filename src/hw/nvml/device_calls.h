@@ -69,6 +69,7 @@ class DeviceCalls {
   // unless it lacks something already.
   bool NoteGap(const char* function, nvmlReturn_t code, std::optional<base::Error>& gap);
 
+  void AddProblem(base::Error error) { problems_.push_back(std::move(error)); }
   void AddFault(model::Fault fault) { faults_.push_back(std::move(fault)); }
 
   [[nodiscard]] bool session_lost() const { return session_lost_; }
@@ -86,6 +87,10 @@ class DeviceCalls {
   std::vector<base::Error> problems_;
   std::vector<model::Fault> faults_;
 };
+
+// Room for as many as the driver says there are; kInternal, with the call's name, where no GPU can
+// have so many.
+[[nodiscard]] base::Result<std::size_t> RoomFor(const char* function, unsigned count);
 
 // The fault that a code means for a GPU whose lookup or whose call gave it.
 [[nodiscard]] model::Fault FaultOf(const base::Error& error);

@@ -120,7 +120,13 @@ std::vector<nvmlProcessInfo_t> ListProcesses(DeviceCalls& calls,
     auto count = static_cast<unsigned>(list.size());
     code = calls.Raw(function, calls.device(), &count, list.data());
     if (code == NVML_ERROR_INSUFFICIENT_SIZE) {
-      list.assign(std::max<std::size_t>(std::size_t{count} * 2, list.size() * 2), {});
+      const base::Result<std::size_t> room = RoomFor(function.name(), count);
+      if (!room.ok()) {
+        calls.AddProblem(room.error());
+        gap = room.error();
+        return {};
+      }
+      list.assign(std::max(*room * 2, list.size() * 2), {});
     } else {
       list.resize(std::min<std::size_t>(count, list.size()));
     }

@@ -71,7 +71,13 @@ std::vector<model::Placement> ReadPlacements(DeviceCalls& calls,
   // the count promises.
   unsigned count = 0;
   if (!ask(nullptr, &count) || count == 0) return {};
-  std::vector<nvmlGpuInstancePlacement_t> list(std::max<std::size_t>(count, kRoom));
+  const base::Result<std::size_t> room = RoomFor(function.name(), count);
+  if (!room.ok()) {
+    calls.AddProblem(room.error());
+    gap = room.error();
+    return {};
+  }
+  std::vector<nvmlGpuInstancePlacement_t> list(std::max(*room, kRoom));
   if (!ask(list.data(), &count)) return {};
   list.resize(std::min<std::size_t>(count, list.size()));
   std::vector<model::Placement> placements;
@@ -271,6 +277,7 @@ class InstanceReader {
     unsigned count = 0;
     nvmlComputeInstancePlacement_t* none = nullptr;
     if (calls_.Raw(function, handle, kind, none, &count) != NVML_SUCCESS) return {};
+    if (!RoomFor(function.name(), count).ok()) return {};
     std::vector<nvmlComputeInstancePlacement_t> list(std::max<std::size_t>(count, kRoom));
     if (calls_.Raw(function, handle, kind, list.data(), &count) != NVML_SUCCESS) return {};
     list.resize(std::min<std::size_t>(count, list.size()));
