@@ -285,6 +285,28 @@ TEST(ApplyTest, PutsEverythingBackWhenItIsStopped) {
                                       "GPU 1: put back as it was: MIG on: 7g.40gb@0"}));
 }
 
+TEST(ApplyTest, HearsAStopInTheSecondAttemptToo) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+  std::atomic<bool> stop = false;
+  int creates = 0;
+  node.on_step = [&](const std::string& step) {
+    if (step.find("create GPU instance") == std::string::npos) return;
+    stop = ++creates == 2;  // the first of the second attempt; that call is still made
+  };
+  const base::Result<ApplyReport> result = node.Apply(Some("0", "1g.5gb: 1"), {}, &stop);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->applied);
+  EXPECT_EQ(result->errors,
+            (std::vector<std::string>{
+                "stopped before it was done",
+                "GPU 0: create GPU instance 1g.5gb at slice 6: "
+                "nvmlDeviceCreateGpuInstanceWithPlacement: Insufficient Resources (NVML 23)",
+                "GPU 0: put back as it was: MIG on: 7g.40gb@0"}));
+  EXPECT_EQ(node.Layout(0), "MIG on: 7g.40gb@0");
+}
+
 void ExpectNoWaitForACallThatHangs() {
   NodeUnderChange node("dgx-a100-40");
   ExpectApplied(node, Some("0, 1", "7g.40gb: 1"));

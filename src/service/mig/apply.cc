@@ -95,9 +95,9 @@ class Application {
   }
 
   void Change() {
-    const bool finished = carry_out_.Run(works_, stop_);
+    bool finished = carry_out_.Run(works_, stop_);
     look_ = reader_.Read();
-    if (finished) Retry();
+    if (finished) finished = Retry();
     if (!finished) Say("stopped before it was done");
     for (std::size_t i = 0; i < works_.size(); ++i) {
       const GpuWork& work = works_[i];
@@ -108,20 +108,23 @@ class Application {
     }
   }
 
-  // Once more, without the places at which something could not be created.
-  void Retry() {
+  // Once more, without the places at which something could not be created. True unless it was
+  // stopped.
+  bool Retry() {
     for (GpuWork& work : works_) {
       if (!MayBePlannedAgain(work)) continue;
       const std::optional<NodePlan> plan = PlanAround(work);
       if (!plan || plan->Refused() || plan->Blocked()) continue;
       std::vector<GpuWork> again;
       if (!plan->gpus.empty()) again.push_back(MakeWork(look_, plan->gpus.front()));
-      (void)carry_out_.Run(again, nullptr);
+      const bool finished = carry_out_.Run(again, stop_);
       look_ = reader_.Read();
+      if (!finished) return false;
       const bool failed = !again.empty() && again.front().failure;
       if (failed) SayFailure(work);
       work.failure = failed ? again.front().failure : std::nullopt;
     }
+    return true;
   }
 
   std::optional<NodePlan> PlanAround(const GpuWork& work) const {
@@ -148,7 +151,7 @@ class Application {
       reason = fmt::format("{}", fmt::join(Reasons(look_, plan.gpus.front()), "; "));
     } else {
       std::vector<GpuWork> back = {MakeWork(look_, plan.gpus.front())};
-      (void)carry_out_.Run(back, nullptr);
+      (void)carry_out_.Run(back, nullptr);  // a stop is what may have sent it here
       look_ = reader_.Read();
       if (back.front().failure) reason = FailureText(back.front());
     }
