@@ -31,6 +31,7 @@ using base::Value;
 using config::Node;
 
 // Compute slices by NVML's constant of a compute instance profile; 7 and 8 are variants of 1 and 7.
+// For files of the reference, which name no slices. What a newer driver adds has them beside it.
 constexpr std::array<std::uint32_t, 9> kComputeSlices = {1, 2, 3, 4, 7, 8, 6, 1, 7};
 
 // The reference writes null where a list is empty.
@@ -43,10 +44,17 @@ std::uint32_t ConstantOf(const model::Mig& mig, model::ProfileId id) {
   return id.value();
 }
 
+Value ComputeValue(std::uint32_t profile, std::uint32_t slices) {
+  Value value = Value::Map().Set("ProfileID", profile).Set("EngProfileID", 0);
+  const bool known = profile < kComputeSlices.size() && kComputeSlices.at(profile) == slices;
+  if (!known) value.Set("Slices", slices);
+  return value;
+}
+
 Value InstanceValue(const model::Mig& mig, const model::GpuInstance& instance) {
   Value computes = Value::List();
   for (const model::ComputeInstance& compute : instance.compute_instances) {
-    computes.Add(Value::Map().Set("ProfileID", compute.profile).Set("EngProfileID", 0));
+    computes.Add(ComputeValue(compute.profile, compute.slice_count));
   }
   const model::Placement& placement = instance.placement;
   return Value::Map()
@@ -122,6 +130,14 @@ class CheckpointReader {
         config::ReadUnsigned(*node, problems_, {0, most}).value_or(0));
   }
 
+  Checkpoint::Compute ReadCompute(const Node& node) {
+    if (node.Find("Slices") != nullptr) {
+      return {Number(node, "ProfileID", 0xFFFF), Number(node, "Slices", 63)};
+    }
+    const std::uint32_t id = Number(node, "ProfileID", kComputeSlices.size() - 1);
+    return {id, kComputeSlices.at(id)};
+  }
+
   void ReadDevice(const Node& node, Checkpoint& checkpoint) {
     Checkpoint::Device device;
     if (const Node* uuid = config::Require(node, "UUID", problems_)) {
@@ -134,11 +150,10 @@ class CheckpointReader {
       if (const Node* placement = config::Require(item, "Placement", problems_)) {
         instance.start = Number(*placement, "Start", 63);
       }
-      ForEach(item, "ComputeInstances", [&](const Node& compute) {
-        const std::uint32_t id = Number(compute, "ProfileID", kComputeSlices.size() - 1);
-        instance.compute.push_back(kComputeSlices[id]);
-      });
-      std::sort(instance.compute.begin(), instance.compute.end(), std::greater<>());
+      ForEach(item, "ComputeInstances",
+              [&](const Node& compute) { instance.compute.push_back(ReadCompute(compute)); });
+      std::stable_sort(instance.compute.begin(), instance.compute.end(),
+                       [](const auto& a, const auto& b) { return a.slices > b.slices; });
       device.instances.push_back(std::move(instance));
     });
     checkpoint.devices_.push_back(std::move(device));
@@ -174,10 +189,12 @@ base::Result<service::mig::GpuTarget> Checkpoint::ResolveDevice(const Device& de
                              "{} offers no instance of NVML profile {} at slice {}", device.uuid,
                              instance.profile, instance.start);
     }
-    target.exact->push_back({place, instance.compute});
-    for (const std::uint32_t slices : instance.compute) {
-      model::AddDevices(target.goal.devices, {place.profile, slices}, 1);
+    model::InstanceGoal goal{place, {}};
+    for (const Compute& compute : instance.compute) {
+      goal.compute.push_back(compute.slices);
+      model::AddDevices(target.goal.devices, {place.profile, compute.slices}, 1);
     }
+    target.exact->push_back(std::move(goal));
   }
   std::sort(target.exact->begin(), target.exact->end(),
             [](const auto& a, const auto& b) { return a.place.start < b.place.start; });
@@ -231,11 +248,8 @@ Value Checkpoint::ToDocument() const {
     Value instances = Value::List();
     for (const Instance& instance : device.instances) {
       Value computes = Value::List();
-      for (const std::uint32_t slices : instance.compute) {
-        const auto* constant = std::find(kComputeSlices.begin(), kComputeSlices.end(), slices);
-        computes.Add(Value::Map()
-                         .Set("ProfileID", constant - kComputeSlices.begin())
-                         .Set("EngProfileID", 0));
+      for (const Compute& compute : instance.compute) {
+        computes.Add(ComputeValue(compute.profile, compute.slices));
       }
       instances.Add(Value::Map()
                         .Set("ProfileID", instance.profile)

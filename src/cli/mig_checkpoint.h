@@ -37,10 +37,14 @@ class Checkpoint {
   [[nodiscard]] base::Value ToDocument() const;
 
  private:
+  struct Compute {
+    std::uint32_t profile = 0;  // NVML's constant
+    std::uint32_t slices = 0;
+  };
   struct Instance {
     std::uint32_t profile = 0;  // NVML's constant
     std::uint32_t start = 0;
-    std::vector<std::uint32_t> compute;  // slices
+    std::vector<Compute> compute;  // widest first
   };
   struct Device {
     std::string uuid;

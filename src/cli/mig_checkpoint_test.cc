@@ -66,6 +66,29 @@ TEST(Checkpoint, RefusesWhatAGpuDoesNotOffer) {
   EXPECT_NE(goal.error().message().find("at slice 9"), std::string::npos);
 }
 
+TEST(Checkpoint, KeepsComputeProfilesThatAreNewerThanThisProgram) {
+  model::Inventory node = Node();
+  std::uint32_t changed = 0;
+  for (model::Gpu& gpu : node.gpus) {
+    for (model::GpuInstance& instance : gpu.mig->instances) {
+      for (model::ComputeInstance& compute : instance.compute_instances) {
+        compute.profile = 9;
+        ++changed;
+      }
+    }
+  }
+  ASSERT_GT(changed, 0U);
+  const std::string text = base::ToJson(CheckpointDocument(node).value());
+  const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(text, "checkpoint.json");
+  ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().ToString();
+  const service::mig::NodeGoal goal = checkpoint->Resolve(node).value();
+  for (const service::mig::GpuTarget& target : goal) {
+    EXPECT_EQ(target, service::mig::AsItIs(node, target.gpu)) << target.gpu;
+  }
+  const std::string again = base::ToJson(checkpoint->ToDocument());
+  EXPECT_NE(again.find("\"ProfileID\": 9"), std::string::npos) << again;
+}
+
 TEST(Checkpoint, TellsEveryProblemWithItsPlace) {
   const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(
       R"({"Version": "v2", "MigState": {"Devices": [{"UUID": "GPU-x", "MigMode": 2,
