@@ -231,7 +231,11 @@ int RunMigApply(const base::Invocation& invocation) {
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
   if (!request.ok()) return ReportError(request.error());
   ChangeRequest change;
-  change.goal = [&](const model::Inventory& node) { return request->Resolve(node); };
+  change.goal = [&, told = false](const model::Inventory& node) mutable {
+    base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
+    if (goal.ok() && !std::exchange(told, true)) request->WarnOfLeftOut(node, *goal);
+    return goal;
+  };
   change.modes = [&](const model::Inventory& node) { return request->ResolveModes(node); };
   change.options.skip_reset = invocation.Has("skip-reset");
   change.options.mode_only = invocation.Has("mode-only");

@@ -92,6 +92,7 @@ int WithGoal(const base::Invocation& invocation, const std::function<int(const A
   return WithMigNode(invocation, [&](const MigOptions& options, const model::Inventory& node) {
     base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
     if (!goal.ok()) return ReportError(goal.error());
+    request->WarnOfLeftOut(node, *goal);
     return work({options, node, *std::move(goal)});
   });
 }

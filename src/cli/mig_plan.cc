@@ -345,6 +345,7 @@ int RunMigPlan(const base::Invocation& invocation) {
     const model::Inventory node = options.model ? ModelNode(seen.gpus.front(), {}) : seen;
     const base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
     if (!goal.ok()) return ReportError(goal.error());
+    request->WarnOfLeftOut(node, *goal);
     const NodePlan plan = service::mig::PlanNode(node, *goal);
     Print(options, MigPlanDocument(node, plan),
           [&](const Look& look) { return DrawMigPlan(node, plan, look); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -189,8 +190,41 @@ base::Result<NodeGoal> MigRequest::ResolveModes(const model::Inventory& node) co
   return goal;
 }
 
+bool MigRequest::WantsMig() const {
+  if (wanted_) return wanted_->enabled;
+  return std::any_of(config_->specs.begin(), config_->specs.end(),
+                     [](const config::MigSpec& spec) { return spec.mig_enabled; });
+}
+
 base::Result<NodeGoal> MigRequest::Resolve(const model::Inventory& node) const {
-  if (wanted_) return ResolveWords(node);
+  TRY(goal, wanted_ ? ResolveWords(node) : ResolveFile(node));
+  if (goal.empty() && WantsMig()) {
+    return base::MakeError(base::ErrorCode::kUnsupported,
+                           "this is for no GPU of this machine that can do MIG")
+        .WithHint("`partita mig show` lists them");
+  }
+  return goal;
+}
+
+void MigRequest::WarnOfLeftOut(const model::Inventory& node, const NodeGoal& goal) const {
+  const base::Result<std::vector<bool>> chosen = Chosen(node, gpus_);
+  for (std::size_t i = 0; chosen.ok() && i < node.gpus.size(); ++i) {
+    const model::Gpu& gpu = node.gpus[i];
+    const bool meant =
+        std::any_of(goal.begin(), goal.end(),
+                    [i](const service::mig::GpuTarget& target) { return target.gpu == i; });
+    if (meant || !(*chosen)[i] || gpu.mig || gpu.faults.empty()) continue;
+    const std::string text = fmt::format("partita: warning: {} is left out: {}\n",
+                                         service::mig::NameOf(gpu), gpu.faults.front().text);
+    std::fputs(text.c_str(), stderr);
+  }
+}
+
+base::Result<NodeGoal> MigRequest::ResolveFile(const model::Inventory& node) const {
+  // A product has no numbers, and who chooses GPUs knows that others are left out.
+  if (node.driver && gpus_.empty()) {
+    TRY_VOID(service::mig::CheckDevices(*file_, *config_, node));
+  }
   TRY(goal, service::mig::ResolveConfig(*file_, *config_, node));
   TRY(chosen, Chosen(node, gpus_));
   std::erase_if(goal, [&chosen = chosen](const service::mig::GpuTarget& target) {

@@ -47,14 +47,20 @@ class MigRequest {
   // What the boot unit would have to select for the same: nothing for words, or for some GPUs only.
   [[nodiscard]] BootSelection Selection() const;
 
-  // For the GPUs that --gpu names, else for all that are meant.
+  // For the GPUs that --gpu names, else for all that are meant. Fails where MIG is wanted and no
+  // GPU is meant, or one that is not there.
   [[nodiscard]] base::Result<service::mig::NodeGoal> Resolve(const model::Inventory& node) const;
-  // The same for modes alone, on a look without a driver.
+  // Says on standard error which GPUs "all" leaves out, since they cannot be asked.
+  void WarnOfLeftOut(const model::Inventory& node, const service::mig::NodeGoal& goal) const;
+  // What Resolve does for modes alone, on a look without a driver.
   [[nodiscard]] base::Result<service::mig::NodeGoal> ResolveModes(
       const model::Inventory& node) const;
 
  private:
+  [[nodiscard]] bool WantsMig() const;
   [[nodiscard]] base::Result<service::mig::NodeGoal> ResolveWords(
+      const model::Inventory& node) const;
+  [[nodiscard]] base::Result<service::mig::NodeGoal> ResolveFile(
       const model::Inventory& node) const;
 
   std::vector<std::string> gpus_;

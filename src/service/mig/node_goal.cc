@@ -174,6 +174,23 @@ base::Result<NodeGoal> ResolveModes(const config::MigConfigFile& file,
   return ResolveIn(Scope::kModes, file, config, inventory);
 }
 
+base::Result<void> CheckDevices(const config::MigConfigFile& file,
+                                const config::MigConfig& config,
+                                const model::Inventory& inventory) {
+  config::Problems problems(file.document());
+  for (const MigSpec& spec : config.specs) {
+    for (const model::GpuSelector& selector : spec.devices) {
+      if (std::holds_alternative<model::ProductName>(selector.choice())) continue;
+      const bool here = std::any_of(inventory.gpus.begin(), inventory.gpus.end(),
+                                    [&](const model::Gpu& gpu) { return selector.Matches(gpu); });
+      if (here) continue;
+      problems.Add(spec.place, fmt::format("{} is not on this machine", selector.ToString()),
+                   "`partita mig show` lists its GPUs");
+    }
+  }
+  return problems.ToResult();
+}
+
 NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal) {
   NodeGoal modes;
   for (const GpuTarget& target : goal) {

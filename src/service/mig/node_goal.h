@@ -37,6 +37,13 @@ using NodeGoal = std::vector<GpuTarget>;
                                                   const config::MigConfig& config,
                                                   const model::Inventory& inventory);
 
+// Fails, at the place in the file, where an entry names a GPU by index, UUID or PCI address and
+// this machine has none such: that is most likely a slip. nvidia-mig-parted passes over such
+// entries.
+[[nodiscard]] base::Result<void> CheckDevices(const config::MigConfigFile& file,
+                                              const config::MigConfig& config,
+                                              const model::Inventory& inventory);
+
 // The mode of each GPU alone: those whose mode is right are left out, and the others are empty
 // after the change.
 [[nodiscard]] NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal);
