@@ -130,7 +130,7 @@ base::Result<void> EndLockOwner(const std::string& holders_path,
   if (EndsWithin(pidfd, timeout_ms)) return {};
   return base::MakeError(base::ErrorCode::kTimeout, "process {} did not end within {} ms", pid,
                          timeout_ms)
-      .WithHint("--kill ends it for certain");
+      .WithHint(fmt::format("kill -KILL {} ends it for certain", pid));
 }
 
 std::vector<Process> ProcessesInView(const std::string& root) {

@@ -187,7 +187,10 @@ base::Result<service::mig::GpuTarget> Checkpoint::ResolveDevice(const Device& de
     if (profile == geometry.profiles.end() || model::FindPlacement(geometry, place) == nullptr) {
       return base::MakeError(base::ErrorCode::kInvalid,
                              "{} offers no instance of NVML profile {} at slice {}", device.uuid,
-                             instance.profile, instance.start);
+                             instance.profile, instance.start)
+          .WithHint(
+              "the checkpoint is of another kind of GPU, or of another driver: "
+              "`partita mig profiles` lists what this one offers");
     }
     model::InstanceGoal goal{place, {}};
     for (const Compute& compute : instance.compute) {
@@ -229,7 +232,8 @@ base::Result<service::mig::NodeGoal> Checkpoint::Resolve(const model::Inventory&
   if (!gone.empty()) {
     return base::MakeError(base::ErrorCode::kNotFound,
                            "GPUs of the checkpoint are not on this machine: {}",
-                           base::Join(gone, ", "));
+                           base::Join(gone, ", "))
+        .WithHint("restore it where it was taken, or take their entries out of \"Devices\"");
   }
   return goal;
 }

@@ -52,6 +52,8 @@ TEST(Checkpoint, FindsGpusByUuidWhereverTheyAre) {
   const base::Result<service::mig::NodeGoal> goal = checkpoint.Resolve(node);
   ASSERT_FALSE(goal.ok());
   EXPECT_EQ(goal.error().code(), base::ErrorCode::kNotFound);
+  EXPECT_EQ(goal.error().hint(),
+            "restore it where it was taken, or take their entries out of \"Devices\"");
 }
 
 TEST(Checkpoint, RefusesWhatAGpuDoesNotOffer) {

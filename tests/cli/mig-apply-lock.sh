@@ -19,3 +19,10 @@ on_node partita mig apply --want 1g.18gb:7 --wait {lock}>&- >"$work/waited" 2>&1
 flock -u "$lock"
 wait $! || fail "it did not go on: $(cat "$work/waited")"
 run 0 on_node partita mig assert --want 1g.18gb:7
+
+# Whoever may not change GPUs is told who may.
+up h200-vm unprivileged
+chmod 755 "$work"
+run 1 on_node setpriv --reuid 65534 --clear-groups env PARTITA_RUN_DIR="$work/none/run" \
+  partita mig apply --want none
+complains "Permission denied" "only root changes what GPUs are divided into"

@@ -43,13 +43,17 @@ std::variant<model::LayoutPlan, model::Refusal> PlanExact(const model::MigGeomet
   model::LayoutPlan plan;
   for (const InstanceGoal& goal : wanted) {
     if (goal.place.profile >= geometry.profiles.size())
-      return model::Refusal{"a profile that was there is no longer offered", "", {}};
+      return model::Refusal{"a profile that was there is no longer offered",
+                            "the driver changed meanwhile: `partita mig profiles` lists what it "
+                            "offers now",
+                            {}};
     plan.result.push_back(goal.place);
   }
   std::sort(plan.result.begin(), plan.result.end(),
             [](const auto& a, const auto& b) { return a.start < b.start; });
   if (auto violation = model::CheckLayout(geometry, plan.result))
-    return model::Refusal{std::move(violation->text), "", {}};
+    return model::Refusal{
+        std::move(violation->text), "these instances cannot be together: take one of them out", {}};
 
   const auto goal_at = [&](const model::PlacedInstance& place) {
     return std::find_if(wanted.begin(), wanted.end(),

@@ -52,6 +52,11 @@ base::Result<void> WriteHolder(int fd, const std::string& path, const std::strin
   return {};
 }
 
+base::Error SayWhoMay(base::Error error) {
+  if (error.code() != base::ErrorCode::kDenied) return error;
+  return std::move(error).WithHint("only root changes what GPUs are divided into");
+}
+
 }  // namespace
 
 std::string RunDirectory() {
@@ -60,10 +65,11 @@ std::string RunDirectory() {
 }
 
 base::Result<ChangeLock> ChangeLock::Acquire(const Request& request) {
-  TRY_VOID(base::MakeDirectories(request.directory, 0755));
+  if (base::Result<void> made = base::MakeDirectories(request.directory, 0755); !made.ok())
+    return SayWhoMay(std::move(made).error());
   const std::string path = base::JoinPath(request.directory, "agent.lock");
   base::UniqueFd fd(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd.valid()) return base::ErrnoError("open " + path);
+  if (!fd.valid()) return SayWhoMay(base::ErrnoError("open " + path));
   // One that an older program made.
   if (fchmod(fd.get(), 0600) != 0) return base::ErrnoError("close to others " + path);
   // There is no waiting for a lock and for a signal at once, so it is tried again and again.
