@@ -43,16 +43,18 @@ base::Result<nvml::nvmlGpuInstance_t> FindInstance(Conversation& gpu, model::Gpu
   return instance;
 }
 
-std::vector<model::ComputeInstanceProfile> AskOffered(Conversation& gpu,
-                                                      nvml::nvmlGpuInstance_t instance) {
+// Empty if the instance is gone. A list that an error cuts short is none.
+base::Result<std::vector<model::ComputeInstanceProfile>> AskOffered(
+    Conversation& gpu, nvml::nvmlGpuInstance_t instance) {
+  const auto& function = gpu.call.api.ci_profile;
   std::vector<model::ComputeInstanceProfile> offered;
   for (unsigned constant = 0; constant < kMostConstants; ++constant) {
     nvml::nvmlComputeInstanceProfileInfo_t info{};
-    const nvmlReturn_t code =
-        gpu.call(gpu.call.api.ci_profile, instance, constant,
-                 unsigned{NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED}, &info);
+    const nvmlReturn_t code = gpu.call(
+        function, instance, constant, unsigned{NVML_COMPUTE_INSTANCE_ENGINE_PROFILE_SHARED}, &info);
     if (code == nvml::NVML_ERROR_NOT_SUPPORTED) continue;
-    if (code != nvml::NVML_SUCCESS) break;
+    if (code == nvml::NVML_ERROR_INVALID_ARGUMENT || code == nvml::NVML_ERROR_NOT_FOUND) break;
+    if (code != nvml::NVML_SUCCESS) return NvmlError(function.name(), code);
     offered.push_back({info.id, info.sliceCount, info.multiprocessorCount, info.instanceCount});
   }
   return offered;
@@ -62,9 +64,9 @@ std::vector<model::ComputeInstanceProfile> AskOffered(Conversation& gpu,
 // calls. Shared with the driver thread.
 class OfferedProfiles {
  public:
-  std::vector<model::ComputeInstanceProfile> Of(const model::PciAddress& pci,
-                                                Conversation& gpu,
-                                                nvml::nvmlGpuInstance_t instance) {
+  base::Result<std::vector<model::ComputeInstanceProfile>> Of(const model::PciAddress& pci,
+                                                              Conversation& gpu,
+                                                              nvml::nvmlGpuInstance_t instance) {
     nvml::nvmlGpuInstanceInfo_t info{};
     if (gpu.call(gpu.call.api.gi_info, instance, &info) != nvml::NVML_SUCCESS) {
       return AskOffered(gpu, instance);
@@ -75,7 +77,7 @@ class OfferedProfiles {
       const auto known = offered_.find(key);
       if (known != offered_.end()) return known->second;
     }
-    std::vector<model::ComputeInstanceProfile> offered = AskOffered(gpu, instance);
+    TRY(offered, AskOffered(gpu, instance));
     const std::scoped_lock lock(mutex_);
     // Empty only if the instance vanished: the next of its kind must ask for itself.
     if (!offered.empty()) offered_.emplace(key, offered);
@@ -172,8 +174,8 @@ base::Result<model::ComputeInstanceId> CreateComputeOn(const model::PciAddress& 
                                                        std::optional<std::uint32_t> start) {
   const nvml::Api& api = gpu.call.api;
   TRY(instance, FindInstance(gpu, id));
-  const std::optional<std::uint32_t> profile =
-      model::ChooseComputeProfile(offered.Of(pci, gpu, instance), slices);
+  TRY(kinds, offered.Of(pci, gpu, instance));
+  const std::optional<std::uint32_t> profile = model::ChooseComputeProfile(kinds, slices);
   if (!profile) {
     return base::MakeError(base::ErrorCode::kUnsupported,
                            "GPU instance {} offers no compute instance of {} slices", id.value(),
@@ -358,7 +360,7 @@ base::Result<std::vector<model::ComputeInstanceProfile>> MigControl::OfferedComp
   return impl_->Run<Offered>(gpu, impl_->limits().instance,
                              [instance](Conversation& conversation) -> base::Result<Offered> {
                                TRY(handle, FindInstance(conversation, instance));
-                               Offered offered = AskOffered(conversation, handle);
+                               TRY(offered, AskOffered(conversation, handle));
                                for (model::ComputeInstanceProfile& profile : offered) {
                                  profile.placements =
                                      ComputePlaces(conversation, handle, profile.id);

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <map>
 #include <string>
 
@@ -222,6 +223,41 @@ TEST(ApplyTest, SaysExactlyWhatIsThereWhenItCannotBePutBack) {
             "GPU 0: could not be put back (create a compute instance of 7 slices in 7g.40gb at "
             "slice 0: nvmlGpuInstanceCreateComputeInstance: Unknown Error (NVML 999)); it is now "
             "MIG on: 7g.40gb@0 (no compute instance)");
+}
+
+TEST(ApplyTest, LooksAgainBeforeItGivesUpPuttingBack) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  bool begun = false;
+  node.on_step = [&](const std::string& step) {
+    if (begun || step.find("create GPU instance") == std::string::npos) return;
+    begun = true;
+    node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+    node.machine().FailCall("nvmlDeviceGetGpuInstances", 0, 999, 1);
+  };
+  const base::Result<ApplyReport> result = node.Apply(Some("0", "3g.20gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  ASSERT_FALSE(result->errors.empty());
+  EXPECT_EQ(result->errors.back(), "GPU 0: put back as it was: MIG on: 7g.40gb@0");
+}
+
+TEST(ApplyTest, TellsAnErrorFromWhatAnInstanceDoesNotOffer) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", ""));
+  const model::Inventory inventory = node.Read();
+  const model::Gpu& gpu = inventory.gpus[0];
+  hw::MigControl control(node.Options());
+  const auto whole = std::find_if(gpu.mig->profiles.begin(), gpu.mig->profiles.end(),
+                                  [](const auto& profile) { return profile.slice_count == 7; });
+  ASSERT_NE(whole, gpu.mig->profiles.end());
+  const auto instance = control.CreateInstance(gpu.pci, whole->id, whole->placements.front());
+  ASSERT_TRUE(instance.ok()) << instance.error().ToString();
+  node.machine().FailCall("nvmlGpuInstanceGetComputeInstanceProfileInfo", 0, 999, 1);
+  const auto failed = control.CreateCompute(gpu.pci, *instance, 7);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_EQ(failed.error().ToString(),
+            "nvmlGpuInstanceGetComputeInstanceProfileInfo: Unknown Error (NVML 999)");
+  EXPECT_TRUE(control.CreateCompute(gpu.pci, *instance, 7).ok()) << "the error has passed";
 }
 
 TEST(ApplyTest, MakesAgainWhatWasDestroyedWhenTheDriverSaysInUse) {
