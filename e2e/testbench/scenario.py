@@ -207,6 +207,10 @@ class Session:
             return str(failure)
         except Exception:  # a defect of the scenario itself must not hide the results of the others
             return traceback.format_exc()
+        except BaseException:  # Ctrl-C: a cluster of the run ends now, but what else was started does not
+            if bench.cluster is None:
+                bench.put_back()
+            raise
         return ""
 
     def _put_back(self, bench: Bench, cluster: Any) -> str:

@@ -165,6 +165,17 @@ class ScenarioFiles(unittest.TestCase):
             self.run_all(*paths)
         self.assertEqual(self.life, ["start x", "stop x"])
 
+    def test_ctrl_c_ends_what_a_scenario_without_a_cluster_has_started(self) -> None:
+        mark = self.folder / "ended"
+        body = (
+            "from testbench.scenario_bench import current; import pathlib\n"
+            f"    current().undo_at_end('x', lambda: pathlib.Path({str(mark)!r}).touch())\n"
+            "    raise KeyboardInterrupt"
+        )
+        with self.assertRaises(KeyboardInterrupt):
+            self.run_all(self.simple("a", {}, body))
+        self.assertTrue(mark.exists())
+
     def test_sigterm_stops_the_cluster_too(self) -> None:
         body = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
         self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body)), scenario.FAILED)
