@@ -141,7 +141,12 @@ class Application {
 
   void PutBack(std::size_t i) {
     const GpuWork& work = works_[i];
-    const std::optional<std::size_t> gpu = Find(look_, work.pci);
+    std::optional<std::size_t> gpu = Find(look_, work.pci);
+    if (gpu && !CheckRead(look_.gpus[*gpu]).ok()) {
+      // A look that failed in part says nothing; the next may say more.
+      look_ = reader_.Read();
+      gpu = Find(look_, work.pci);
+    }
     if (!gpu) return Say(fmt::format("{}: could not be put back: it is gone", work.name));
     GpuTarget target = before_[i];
     target.gpu = *gpu;
