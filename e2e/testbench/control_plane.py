@@ -7,13 +7,13 @@ from support.shell import Failure
 from testbench import addresses, network
 from testbench.addresses import NodeAddresses
 from testbench.api_client import ApiClient
-from testbench.machine import FileSystem, Machine
+from testbench.machine import SYSTEM_PATH, FileSystem, Machine
 from testbench.pki import AUTHORITY, Pki, control_plane_identities
 from testbench.readiness import wait_for
 
 NAME = "control-plane"
 ETCD = "http://127.0.0.1:2379"
-ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root"}
+ENVIRONMENT = {"PATH": SYSTEM_PATH, "HOME": "/root"}
 START_SECONDS = 120
 
 # On by default in 1.36 are the DRA features that are stable or beta, but for this one, which needs a beta

@@ -19,6 +19,7 @@ from testbench import cgroups
 
 PACKAGES = Path(__file__).resolve().parent.parent
 SUPPORT = PACKAGES.parent / "tests"
+SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOOT_SECONDS = 60
 STOP_SECONDS = 20
 POLL_SECONDS = 0.02

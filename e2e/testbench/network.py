@@ -20,6 +20,12 @@ def ip(machine: Machine, script: str) -> None:
         raise SetupError(f"{shlex.join(command)}: {done.stderr.strip()}\nin:\n{script}")
 
 
+def forget_cable(control_plane: Machine, name: str) -> None:
+    """There may be none, and it may vanish meanwhile: what counts is that it is gone afterwards."""
+    command = control_plane.enter(["ip", "link", "del", name], namespaces=["net"])
+    subprocess.run(command, capture_output=True, timeout=60, check=False)
+
+
 def set_up_control_plane(machine: Machine) -> None:
     ip(machine, f"""\
 link set lo up
@@ -36,8 +42,10 @@ def cable(address: str) -> str:
 
 
 def connect(control_plane: Machine, node: Machine, of_node: NodeAddresses, others: list[NodeAddresses]) -> None:
-    """Plugs the node in. A node that boots again has lost its end, and with it the bridge's."""
+    """Plugs the node in. The cable of an earlier boot goes with the node's network, but the kernel takes its
+    time for that."""
     own = cable(of_node.address)
+    forget_cable(control_plane, own)
     ip(control_plane, f"""\
 link add {own} type veth peer name {CARD} netns {node.pid}
 link set {own} master {BRIDGE} up

@@ -11,13 +11,12 @@ from support.shell import Failure
 from testbench import network, node_files
 from testbench.addresses import NodeAddresses
 from testbench.control_plane import ControlPlane
-from testbench.machine import FileSystem, Machine
+from testbench.machine import SYSTEM_PATH, FileSystem, Machine
 from testbench.pki import Pki, node_identities
 from testbench.readiness import wait_for
 from testbench.simulator import Simulator
 
 SECONDS = 120
-SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Folders of a node that outlive its reboot, each in the cluster's state.
 DISK = (
@@ -84,10 +83,6 @@ class Node:
             self.machine.spawn(name, command, environment)
         self.wait_ready(boot=self.boot_id())
         self.wait_kubelet()
-
-    def halt(self) -> None:
-        """The power goes."""
-        self.machine.halt()
 
     def boot_id(self) -> str:
         return self._around.simulator.boot_id(self.name)
