@@ -44,6 +44,8 @@ partita-sim workload start --node "$node" --gpu 2 --mig "$gi" --memory 1GiB -- \
 read -r _ <"$work/started"
 fits mig-v1 MigState 0 show
 fits mig-v1 MigPlan 4 plan --gpu 2 --want 7g.40gb
+echo >"$work/end"
+wait
 
 # What does not fit is told.
 sed 's/"kind": "MigPlan"/"kind": "MigPlan", "surplus": 1/' "$work/document.json" >"$work/surplus.json"
