@@ -23,7 +23,7 @@ run 0 on_node partita mig show --gpu 0 --gpu 1 -o json
 export HOST_MIG_MANAGER_STATE_FILE=$work/override.conf
 printf '[Service]\nEnvironment="MIG_PARTED_SELECTED_CONFIG=all-disabled"\n' >"$work/override.conf"
 run 5 on_node partita mig apply --gpu 0 --gpu 1 --want 3g.20gb,1c.3g.20gb:2 --skip-reset
-! grep -q SELECTED_CONFIG "$work/override.conf" || fail "the boot would select something else"
+! grep -q all-disabled "$work/override.conf" || fail "the boot would select something else"
 shows "GPU 0: its MIG mode is pending; a reset must wait for pid $pid (sh" "a GPU reset or a reboot is required"
 ! grep -qF "GPU 1: its MIG mode is pending;" "$work/out" || fail "nobody uses GPU 1"
 run 0 on_node partita mig show --gpu 0 -o json
