@@ -28,8 +28,8 @@ class HookRunner {
   HookRunner(config::HooksFile hooks, std::map<std::string, std::string> flags, bool debug)
       : hooks_(std::move(hooks)), flags_(std::move(flags)), debug_(debug) {}
 
-  // In order; the first failure ends it, and so does StopFlag(). What a program wrote is shown when it fails, or always
-  // with debug.
+  // In order; the first failure ends it, and so does StopFlag(). What a program wrote is shown when
+  // it fails, or always with debug.
   [[nodiscard]] base::Result<void> Run(std::string_view point) const;
 
  private:
