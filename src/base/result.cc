@@ -47,7 +47,8 @@ Error Error::WithHint(std::string hint) && {
 
 std::string Error::ToString() const {
   std::string text;
-  if (position_) text += fmt::format("{}:{}:{}: ", position_->file, position_->line, position_->column);
+  if (position_)
+    text += fmt::format("{}:{}:{}: ", position_->file, position_->line, position_->column);
   for (const std::string& frame : frames_) text += frame + ": ";
   text += message_;
   if (native_) {
@@ -69,8 +70,8 @@ Error ErrnoError(std::string what, int error_number) {
 Error ErrnoError(std::string what) { return ErrnoError(std::move(what), errno); }
 
 void CheckFailed(std::string_view expression, std::string_view file, int line) {
-  std::fprintf(stderr, "%.*s:%d: check failed: %.*s\n", static_cast<int>(file.size()), file.data(), line,
-               static_cast<int>(expression.size()), expression.data());
+  std::fprintf(stderr, "%.*s:%d: check failed: %.*s\n", static_cast<int>(file.size()), file.data(),
+               line, static_cast<int>(expression.size()), expression.data());
   std::abort();
 }
 

@@ -164,17 +164,17 @@ class [[nodiscard]] Result<void> {
 
 // TRY(gpu, driver.Open(uuid), "open {}", uuid): declares `gpu`, or returns the error with a frame.
 // The frame is optional. The frame's arguments are evaluated only on failure.
-#define TRY(name, expression, ...)                                                        \
-  auto PARTITA_CONCAT(partita_result_, __LINE__) = (expression);                          \
-  if (!PARTITA_CONCAT(partita_result_, __LINE__).ok())                                    \
-  return std::move(PARTITA_CONCAT(partita_result_, __LINE__)).error() __VA_OPT__(         \
-      .Within(fmt::format(__VA_ARGS__)));                                                 \
+#define TRY(name, expression, ...)                               \
+  auto PARTITA_CONCAT(partita_result_, __LINE__) = (expression); \
+  if (!PARTITA_CONCAT(partita_result_, __LINE__).ok())           \
+    return std::move(PARTITA_CONCAT(partita_result_, __LINE__))  \
+        .error() __VA_OPT__(.Within(fmt::format(__VA_ARGS__)));  \
   auto name = *std::move(PARTITA_CONCAT(partita_result_, __LINE__))
 
 // The same for Result<void>.
-#define TRY_VOID(expression, ...)                                                         \
-  do {                                                                                    \
-    auto partita_result = (expression);                                                   \
-    if (!partita_result.ok())                                                             \
+#define TRY_VOID(expression, ...)                                                             \
+  do {                                                                                        \
+    auto partita_result = (expression);                                                       \
+    if (!partita_result.ok())                                                                 \
       return std::move(partita_result).error() __VA_OPT__(.Within(fmt::format(__VA_ARGS__))); \
   } while (false)

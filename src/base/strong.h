@@ -9,7 +9,8 @@
 
 namespace partita::base {
 
-// A value that only mixes with its own kind: `using GpuIndex = Strong<struct GpuIndexTag, uint32_t>`.
+// A value that only mixes with its own kind: `using GpuIndex = Strong<struct GpuIndexTag,
+// uint32_t>`.
 template <typename Tag, typename T>
 class Strong {
  public:
