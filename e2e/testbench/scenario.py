@@ -9,6 +9,7 @@ import dataclasses
 import importlib.util
 import re
 import signal
+import sys
 import time
 import traceback
 from collections.abc import Callable
@@ -18,14 +19,14 @@ from typing import Any
 from support.shell import Failure, SetupError
 
 from testbench import collect, residue, stacks
-from testbench.scenario_bench import Bench, Progress, new_mark, on
+from testbench.scenario_bench import Bench, Progress, WrongUse, new_mark, on
 
 E2E = Path(__file__).resolve().parent.parent
 SCENARIOS = E2E / "scenarios"
 FAILURES = E2E.parent / "build" / "e2e" / "failed"
 STOP_SECONDS = 15
 
-OK, FAILED, USAGE, NO_SETUP = 0, 1, 2, 3
+OK, FAILED, USAGE = 0, 1, 2
 
 MakeCluster = Callable[[str, dict[str, str], Callable[[str], None]], Any]
 
@@ -70,13 +71,13 @@ def find(paths: list[Path], only: tuple[str, ...] = ()) -> list[Scenario]:
     for text in only:
         if not any(text in scenario.name for scenario in found):
             names = ", ".join(scenario.name for scenario in found) or "none"
-            raise SetupError(f"no scenario has {text!r} in its name; there are: {names}")
+            raise WrongUse(f"no scenario has {text!r} in its name; there are: {names}")
     return [scenario for scenario in found if not only or any(text in scenario.name for text in only)]
 
 
 def load(path: Path) -> Scenario:
     if not path.is_file():
-        raise SetupError(f"{path}: no such scenario file; those of the bench lie in {SCENARIOS}")
+        raise WrongUse(f"{path}: no such scenario file; those of the bench lie in {SCENARIOS}")
     spec = importlib.util.spec_from_file_location(f"scenario_{path.stem}", path)
     module = importlib.util.module_from_spec(spec)
     try:
@@ -116,8 +117,12 @@ def groups(scenarios: list[Scenario]) -> list[tuple[dict[str, str], list[Scenari
 
 def run(paths: list[Path], options: Options) -> int:
     """Runs the scenarios; returns the exit status. A set-up that cannot be made raises SetupError."""
-    scenarios = find(paths, options.only)
-    session = Session(options, stacks.find(options.stack))
+    try:
+        scenarios, stack = find(paths, options.only), stacks.find(options.stack)
+    except WrongUse as error:
+        print(f"e2e: {error}", file=sys.stderr)
+        return USAGE
+    session = Session(options, stack)
     handler = signal.signal(signal.SIGTERM, interrupt)
     begin = time.monotonic()
     try:

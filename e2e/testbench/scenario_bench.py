@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from support.shell import Failure
+from support.shell import Failure, SetupError
 
 from testbench import residue
 
 PACKAGE = str(Path(__file__).resolve().parent)
 LINE_LETTERS = 110
+
+
+class WrongUse(SetupError):
+    """Asks for something that there is not: the command line is to be changed, not the machine."""
 
 
 class Unexpected(Failure):

@@ -199,9 +199,18 @@ class ScenarioFiles(unittest.TestCase):
         self.run_all(path, times=True)
         self.assertRegex(self.told.getvalue(), r"times with nvidia's stack\n +\d\.\d\d s  a: nothing")
 
-    def test_an_unknown_stack_lists_those_that_there_are(self) -> None:
-        with self.assertRaisesRegex(SetupError, "no stack 'amd'; there are: nvidia"):
-            self.run_all(self.simple("a", {}), stack="amd")
+    def test_what_there_is_not_is_wrong_use_and_starts_nothing(self) -> None:
+        path = self.simple("a", {"x": "p"})
+        for arguments, options, words in (
+            ([path], {"stack": "amd"}, "e2e: no stack 'amd'; there are: nvidia\n"),
+            ([path], {"only": ("b",)}, "e2e: no scenario has 'b' in its name; there are: a\n"),
+            ([Path("/no/such.py")], {}, "e2e: /no/such.py: no such scenario file; "),
+        ):
+            complaint = io.StringIO()
+            with self.subTest(words), contextlib.redirect_stderr(complaint):
+                self.assertEqual(self.run_all(*arguments, **options), scenario.USAGE)
+                self.assertTrue(complaint.getvalue().startswith(words), complaint.getvalue())
+        self.assertEqual(self.life, [])
 
 
 class TheBenchsOwn(unittest.TestCase):

@@ -11,9 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from support.shell import Failure, SetupError
+from support.shell import Failure
 
 from testbench import programs
+from testbench.scenario_bench import WrongUse
 
 DEFAULT = "nvidia"
 DRIVER_ROOT = "/run/partita-sim"  # where a node has its driver's files
@@ -236,5 +237,5 @@ STACKS = {stack.name: stack for stack in (NVIDIA,)}
 
 def find(name: str) -> Stack:
     if name not in STACKS:
-        raise SetupError(f"no stack {name!r}; there are: {', '.join(STACKS)}")
+        raise WrongUse(f"no stack {name!r}; there are: {', '.join(STACKS)}")
     return STACKS[name]
