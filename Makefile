@@ -61,7 +61,7 @@ tsan: setup-build+test build/tsan/build.ninja ## Tests under the thread sanitize
 	@ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
 
 .PHONY: soak
-soak: build ## 16 processes in several PID namespaces, killed at random (SOAK_SECONDS, default 60)
+soak: build ## 16 processes killed at random (SOAK_SECONDS, default 60), then an apply at its every call
 	@tests/torture/soak --build build/dev --seconds $(or $(SOAK_SECONDS),60)
 
 .PHONY: bench
