@@ -16,6 +16,10 @@ bool Waits(const model::Gpu& gpu) {
   return gpu.mig && gpu.mig->enabled != gpu.mig->pending_enabled;
 }
 
+bool HasMode(const model::Gpu& gpu, const service::mig::GpuTarget& target) {
+  return gpu.mig && gpu.mig->enabled == target.goal.mig_enabled;
+}
+
 // The driver names the profile of a compute instance once it exists.
 void NameComputes(model::Gpu& gpu) {
   for (model::GpuInstance& instance : gpu.mig->instances) {
@@ -27,10 +31,12 @@ void NameComputes(model::Gpu& gpu) {
 
 }  // namespace
 
-AwaitedNode Await(const model::Inventory& now, const service::mig::NodeGoal& goal) {
+AwaitedNode Await(const model::Inventory& now, const service::mig::NodeGoal& goal, Tried tried) {
   AwaitedNode node{now, {}};
   for (const service::mig::GpuTarget& target : goal) {
-    if (!Waits(now.gpus[target.gpu])) {
+    const model::Gpu& present = now.gpus[target.gpu];
+    const bool follows = tried == Tried::kModesFirst && HasMode(present, target);
+    if (!Waits(present) && !follows) {
       if (service::mig::IsApplied(now, target)) node.goal.push_back(target);
       continue;
     }
@@ -48,11 +54,11 @@ AwaitedNode Await(const model::Inventory& now, const service::mig::NodeGoal& goa
 
 void RememberAwaited(const model::Inventory& now,
                      const service::mig::NodeGoalFn& goal,
-                     const service::mig::ApplyOptions& options) {
+                     Tried tried) {
   base::Result<service::mig::NodeGoal> targets = goal(now);
   if (!targets.ok()) return;  // the report has the reason
-  if (options.mode_only) targets = service::mig::ModeOnly(now, *targets);
-  const AwaitedNode node = Await(now, *targets);
+  if (tried == Tried::kModesAlone) targets = service::mig::ModeOnly(now, *targets);
+  const AwaitedNode node = Await(now, *targets, tried);
   RememberApplied(node.then, [&](const model::Inventory&) { return node.goal; });
 }
 

@@ -12,12 +12,20 @@ struct AwaitedNode {
   model::Inventory then;
   service::mig::NodeGoal goal;  // what is as wanted by then; others failed
 };
-[[nodiscard]] AwaitedNode Await(const model::Inventory& now, const service::mig::NodeGoal& goal);
+// How far a change came that left something waiting.
+enum class Tried {
+  kModesAlone,  // and no more was wanted
+  kModesFirst,  // devices were to follow, on GPUs that do not wait as well
+  kEverything
+};
+[[nodiscard]] AwaitedNode Await(const model::Inventory& now,
+                                const service::mig::NodeGoal& goal,
+                                Tried tried);
 
 // Has the boot service finish what waits for a reboot: remembered is what will be, and of GPUs that
-// do not wait what is. Otherwise a boot would bring back what was applied before this.
+// are done what is. Otherwise a boot would bring back what was applied before this.
 void RememberAwaited(const model::Inventory& now,
                      const service::mig::NodeGoalFn& goal,
-                     const service::mig::ApplyOptions& options);
+                     Tried tried);
 
 }  // namespace partita::cli

@@ -201,7 +201,8 @@ std::optional<int> ChangeUnderLock(const MigOptions& options,
   if (report->applied) {
     RememberApplied(report->after, request.goal);
   } else if (report->reset_required) {
-    RememberAwaited(report->after, request.goal, request.options);
+    RememberAwaited(report->after, request.goal,
+                    request.options.mode_only ? Tried::kModesAlone : Tried::kEverything);
   }
   Print(options, ResultDocument(*report),
         [&](const Look& look) { return DrawResult(*report, look); });

@@ -301,7 +301,9 @@ int RunMigRestore(const base::Invocation& invocation) {
   change.sure = invocation.Has("yes");
   change.wait = invocation.Has("wait");
   const int status = CarryOutChange(*options, change);
-  if (status == kExitDone && !change.options.mode_only) KeepSelection({});
+  // What waits for a reboot is finished by that boot.
+  const bool lasts = status == kExitDone || status == kExitResetRequired;
+  if (lasts && !change.options.mode_only) KeepSelection({});
   return status;
 }
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/mig_awaited.h"
 #include "cli/mig_change.h"
 #include "cli/mig_compare.h"
 #include "cli/mig_memory.h"
@@ -28,6 +29,9 @@ using base::ErrorCode;
 using base::Invocation;
 using base::Option;
 using base::Result;
+
+// What waits for a reboot is finished by that boot.
+bool Lasts(const Outcome& outcome) { return !outcome || outcome->status == kExitResetRequired; }
 
 class Change {
  public:
@@ -61,13 +65,16 @@ class Change {
 
  private:
   Outcome Middle() {
-    if (Outcome failure = Step(true, "pre-apply-mode")) return failure;
-    if (!invocation_.Has("mode-only")) {
-      if (Outcome failure = Step(false, "pre-apply-config")) return failure;
-    }
+    Outcome outcome = Step(true, "pre-apply-mode");
+    if (!outcome && !invocation_.Has("mode-only")) outcome = Step(false, "pre-apply-config");
     // Only now: between the steps a GPU is empty, and a reboot must not bring that back.
+    if (Lasts(outcome)) Remember();
+    return outcome;
+  }
+
+  void Remember() const {
     if (applied_) RememberApplied(*applied_, goal_);
-    return std::nullopt;
+    if (awaited_) RememberAwaited(*awaited_, goal_, tried_);
   }
 
   // Modes, or everything; the hook runs only when there is something to change.
@@ -124,6 +131,7 @@ class Change {
 
   Outcome Apply(bool modes) {
     applied_.reset();
+    awaited_.reset();
     const service::mig::ApplyOptions options{.skip_reset = invocation_.Has("skip-reset"),
                                              .mode_only = modes};
     Result<service::mig::ApplyReport> report =
@@ -134,8 +142,16 @@ class Change {
                                   : code == ErrorCode::kConflict ? kExitInvalidInput
                                                                  : kExitError);
     }
-    if (report->applied) applied_ = std::move(report->after);
-    return OutcomeOf(*report, modes && options.skip_reset);
+    Outcome outcome = OutcomeOf(*report, modes && options.skip_reset);
+    if (report->applied) {
+      applied_ = std::move(report->after);
+    } else if (report->reset_required) {
+      awaited_ = std::move(report->after);
+      tried_ = invocation_.Has("mode-only") ? Tried::kModesAlone
+               : modes                      ? Tried::kModesFirst
+                                            : Tried::kEverything;
+    }
+    return outcome;
   }
 
   // A mode that waits for the reset that was not wanted (`may_wait`) is what was asked for.
@@ -166,7 +182,9 @@ class Change {
   const Invocation& invocation_;
   service::mig::NodeGoalFn goal_, modes_;
   HookRunner hooks_;
-  std::optional<model::Inventory> applied_;  // the node after the last step, to be remembered
+  // The node after the last step, to be remembered: as wanted, or with modes that wait.
+  std::optional<model::Inventory> applied_, awaited_;
+  Tried tried_ = Tried::kEverything;  // of awaited_
   hw::InventoryReader reader_;
   hw::MigControl control_;
 };
@@ -204,7 +222,7 @@ Outcome Changed(const Invocation& invocation,
   Result<HookRunner> hooks = LoadHooks(invocation, options);
   if (!hooks.ok()) return Fail(hooks.error(), kExitInvalidInput);
   Outcome outcome = Change(invocation, std::move(goal), std::move(modes), *std::move(hooks)).Run();
-  if (!outcome && !invocation.Has("mode-only")) KeepSelection(selection);
+  if (Lasts(outcome) && !invocation.Has("mode-only")) KeepSelection(selection);
   return outcome;
 }
 

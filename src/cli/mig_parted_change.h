@@ -12,7 +12,7 @@ namespace partita::cli::parted {
 
 // `options` are the command's flags, which hooks see as variables. `modes` is the goal of a look
 // without a driver; empty where there can be none.
-// Once everything is applied, `selection` is what the next boot selects.
+// Once everything is applied or waits for a reset, `selection` is what the next boot selects.
 [[nodiscard]] Outcome Changed(const base::Invocation& invocation,
                               const std::vector<base::Option>& options,
                               const BootSelection& selection,
