@@ -96,8 +96,39 @@ class Boot {
     if (const Result<void> chosen = Choose(); !chosen.ok()) {
       return Failed(chosen.error(), kExitInvalidInput);
     }
-    if (!goal_) return {"nothing is selected and nothing was applied before: nothing changed"};
-    return WithHooks();
+    if (!choice_) return {"nothing is selected and nothing was applied before: nothing changed"};
+    if (const Result<NodeGoal> goal = goal_(node_); !goal.ok()) {
+      return Failed(goal.error(), kExitInvalidInput);
+    }
+    return NameUnread(WithHooks());
+  }
+
+  // One GPU that cannot be read, and so is left alone, keeps no other from what it shall be.
+  Result<NodeGoal> GoalOfReadable(const model::Inventory& node) {
+    unread_.clear();
+    model::Inventory readable;
+    std::vector<std::size_t> positions;
+    for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+      model::Inventory alone;
+      alone.gpus = {node.gpus[i]};
+      if (service::mig::CheckRead(node.gpus[i]).ok()) {
+        readable.gpus.push_back(node.gpus[i]);
+        positions.push_back(i);
+      } else if (const Result<NodeGoal> meant = choice_(alone); !meant.ok()) {
+        unread_.push_back(Failed(meant.error()).line);
+      }
+    }
+    TRY(goal, choice_(readable));
+    for (service::mig::GpuTarget& target : goal) target.gpu = positions[target.gpu];
+    return goal;
+  }
+
+  BootEnd NameUnread(BootEnd end) const {
+    if (unread_.empty()) return end;
+    const bool done = end.status == kExitDone && !end.rebooting;
+    end.line += (done ? ", except: " : "; ") + base::Join(unread_, "; ");
+    if (done) end.status = kExitError;
+    return end;
   }
 
   BootEnd WithoutDriver() {
@@ -143,13 +174,10 @@ class Boot {
     if (!remembered.warning.empty()) Say("warning: " + remembered.warning);
     if (!remembered.layout) return {};
     const auto layout = std::make_shared<const Checkpoint>(*std::move(remembered.layout));
-    std::vector<std::string> gone;
-    TRY(goal, layout->ResolvePresent(node_, gone));
-    for (const std::string& uuid : gone) Say(fmt::format("warning: {} is gone", uuid));
-    goal_ = [layout](const model::Inventory& node) {
-      std::vector<std::string> missing;
-      return layout->ResolvePresent(node, missing);
-    };
+    for (const std::string& uuid : layout->Gone(node_)) {
+      Say(fmt::format("warning: {} is gone", uuid));
+    }
+    choice_ = [layout](const model::Inventory& node) { return layout->ResolvePresent(node); };
     return {};
   }
 
@@ -157,7 +185,7 @@ class Boot {
     TRY(file, LoadFile());
     const auto kept = std::make_shared<const config::MigConfigFile>(std::move(file));
     TRY(config, kept->Select(selected_));
-    goal_ = [kept, config = config](const model::Inventory& node) {
+    choice_ = [kept, config = config](const model::Inventory& node) {
       return service::mig::ResolveConfig(*kept, *config, node);
     };
     return {};
@@ -173,7 +201,11 @@ class Boot {
       }
     }
     if (!file_.empty()) return config::MigConfigFile::Load(file_);
-    TRY(generated, GenerateConfig(node_));
+    model::Inventory known = node_;
+    for (model::Gpu& gpu : known.gpus) {
+      if (!service::mig::CheckRead(gpu).ok()) gpu.mig.reset();
+    }
+    TRY(generated, GenerateConfig(known));
     return config::MigConfigFile::Parse(base::ToYaml(generated), "what these GPUs can be");
   }
 
@@ -234,7 +266,10 @@ class Boot {
       return Failed(report.error(), busy ? kExitBlocked : kExitError);
     }
     node_ = report->after;
-    if (report->applied) return Done();
+    if (report->applied) {
+      for (const std::string& error : report->errors) Say("warning: " + error);
+      return Done();
+    }
     if (report->reset_required) return NeedsReboot(base::Join(report->errors, "; "));
     return {base::Join(report->errors, "; "), kExitNotApplied};
   }
@@ -318,7 +353,11 @@ class Boot {
   hw::MigControl control_;
   model::Inventory node_;
   std::string selected_, file_;
-  service::mig::NodeGoalFn goal_;
+  service::mig::NodeGoalFn choice_;  // of GPUs that can all be read
+  const service::mig::NodeGoalFn goal_ = [this](const model::Inventory& node) {
+    return GoalOfReadable(node);
+  };
+  std::vector<std::string> unread_;  // GPUs of the choice that the last look left out, with why
 };
 
 }  // namespace

@@ -204,22 +204,38 @@ base::Result<service::mig::GpuTarget> Checkpoint::ResolveDevice(const Device& de
   return target;
 }
 
+std::optional<std::size_t> Checkpoint::Find(const Device& device, const model::Inventory& node) {
+  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+    const model::Gpu& gpu = node.gpus[i];
+    if (gpu.uuid && gpu.uuid->value() == device.uuid) return i;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Checkpoint::WhyGone(const Device& device, const model::Inventory& node) {
+  const std::optional<std::size_t> found = Find(device, node);
+  if (!found) return device.uuid;
+  const model::Gpu& gpu = node.gpus[*found];
+  if (gpu.mig) return std::nullopt;
+  if (!gpu.mig_error) return device.uuid;
+  if (gpu.faults.empty()) return std::nullopt;
+  return fmt::format("{} ({})", device.uuid, gpu.faults.front().text);
+}
+
+std::vector<std::string> Checkpoint::Gone(const model::Inventory& node) const {
+  std::vector<std::string> gone;
+  for (const Device& device : devices_) {
+    if (std::optional<std::string> why = WhyGone(device, node)) gone.push_back(*std::move(why));
+  }
+  return gone;
+}
+
 base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
-    const model::Inventory& node, std::vector<std::string>& gone) const {
+    const model::Inventory& node) const {
   service::mig::NodeGoal goal;
   for (const Device& device : devices_) {
-    const auto found = std::find_if(node.gpus.begin(), node.gpus.end(), [&](const model::Gpu& gpu) {
-      return gpu.uuid && gpu.uuid->value() == device.uuid;
-    });
-    if (found == node.gpus.end() || (!found->mig && !found->mig_error)) {
-      gone.push_back(device.uuid);
-      continue;
-    }
-    if (!found->mig && !found->faults.empty()) {
-      gone.push_back(fmt::format("{} ({})", device.uuid, found->faults.front().text));
-      continue;
-    }
-    TRY(target, ResolveDevice(device, node, static_cast<std::size_t>(found - node.gpus.begin())));
+    if (WhyGone(device, node)) continue;
+    TRY(target, ResolveDevice(device, node, *Find(device, node)));
     goal.push_back(std::move(target));
   }
   std::sort(goal.begin(), goal.end(), [](const auto& a, const auto& b) { return a.gpu < b.gpu; });
@@ -227,9 +243,8 @@ base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
 }
 
 base::Result<service::mig::NodeGoal> Checkpoint::Resolve(const model::Inventory& node) const {
-  std::vector<std::string> gone;
-  TRY(goal, ResolvePresent(node, gone));
-  if (!gone.empty()) {
+  TRY(goal, ResolvePresent(node));
+  if (const std::vector<std::string> gone = Gone(node); !gone.empty()) {
     return base::MakeError(base::ErrorCode::kNotFound,
                            "GPUs of the checkpoint are not on this machine: {}",
                            base::Join(gone, ", "))

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,9 +28,10 @@ class Checkpoint {
 
   // GPUs are found by UUID, wherever they are now; kNotFound names those that are gone.
   [[nodiscard]] base::Result<service::mig::NodeGoal> Resolve(const model::Inventory& node) const;
-  // The same for those that are there.
+  // The same for those that are there, and the others.
   [[nodiscard]] base::Result<service::mig::NodeGoal> ResolvePresent(
-      const model::Inventory& node, std::vector<std::string>& gone) const;
+      const model::Inventory& node) const;
+  [[nodiscard]] std::vector<std::string> Gone(const model::Inventory& node) const;
 
   // Takes what `newer` says of these GPUs in place of what this says of them; of others nothing.
   void Update(const Checkpoint& newer, const std::vector<std::string>& uuids);
@@ -51,6 +53,10 @@ class Checkpoint {
     bool enabled = false;
     std::vector<Instance> instances;
   };
+  [[nodiscard]] static std::optional<std::size_t> Find(const Device& device,
+                                                       const model::Inventory& node);
+  [[nodiscard]] static std::optional<std::string> WhyGone(const Device& device,
+                                                          const model::Inventory& node);
   [[nodiscard]] static base::Result<service::mig::GpuTarget> ResolveDevice(
       const Device& device, const model::Inventory& node, std::size_t gpu);
   std::vector<Device> devices_;

@@ -45,7 +45,7 @@ for call in nvmlDeviceGetMigMode nvmlDeviceGetGpuInstances; do
   refused 1 on_node partita mig plan --gpu 4 --want none
   refused 1 on_node partita mig checkpoint -f "$work/after.json"
   refused 1 on_node partita mig restore -f "$work/before.json" --yes
-  refused 2 on_node partita mig boot
+  refused 1 on_node partita mig boot
   refused 0 on_node partita mig show --gpu 4 --width 200
   refused 1 parted assert -f "$work/mig.yaml" -c none
   refused 1 parted assert -f "$work/mig.yaml" -c all-off
