@@ -2,8 +2,9 @@
 
 import json
 import os
-import shutil
 import subprocess
+import time
+import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any
 
 from support import cache
 from support.shell import Failure, SetupError
-from testbench import addresses, images, programs, state
+from testbench import addresses, collect, images, node_files, programs, state
 from testbench.control_plane import NAME as CONTROL_PLANE
 from testbench.control_plane import ControlPlane
 from testbench.machine import Machine
@@ -27,8 +28,10 @@ PROGRAMS = (
     "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "kubelet", "containerd",
     "containerd-shim-runc-v2", "ctr",
 )
+FAILURES = REPOSITORY / "build" / "e2e" / "failed"
+DEBIAN_FILES = {node_files.RUNC: "runc", "/usr/lib/cni/bridge": "containernetworking-plugins"}
 DEBIAN_PROGRAMS = {
-    "runc": "runc", "nsenter": "util-linux", "unshare": "util-linux", "ip": "iproute2", "openssl": "openssl",
+    "nsenter": "util-linux", "unshare": "util-linux", "ip": "iproute2", "openssl": "openssl",
 }
 AT_ONCE = 4
 KUBECTL_SECONDS = 120
@@ -72,16 +75,16 @@ class Cluster:
     # ---- life ----
 
     def start(self) -> None:
-        """Returns when every node is ready. After an error nothing of it is left but its logs."""
+        """Returns when every node is ready. After an error nothing is left but what was collected of it."""
         check_machine()
         self._state.claim(self.build)
         self._claimed = True
         try:
             self._start()
-        except (SetupError, Failure) as error:
-            text = f"{error}\n  all logs: {self._keep_logs()}" if self.logs() else str(error)
+        except Exception as error:
+            words = self._words_of(error)
             self.stop()
-            raise SetupError(text) from error
+            raise SetupError(words) from error
         except BaseException:
             self.stop()
             raise
@@ -199,13 +202,14 @@ class Cluster:
         """Of every component."""
         return sorted(path for machine in self._machines.values() for path in machine.logs.glob("*.log"))
 
-    def _keep_logs(self) -> Path:
-        """Copies them to a place that outlives the cluster."""
-        target = self.build.parent / "e2e" / "failed" / f"{self.name}-start"
-        shutil.rmtree(target, ignore_errors=True)
-        for name, machine in self._machines.items():
-            shutil.copytree(machine.logs, target / name)
-        return target
+    def _words_of(self, error: Exception) -> str:
+        """What went wrong, and where the state of everything lies that stop() will remove."""
+        expected = isinstance(error, (SetupError, Failure, subprocess.TimeoutExpired))
+        words = str(error) if expected else "".join(traceback.format_exception(error)).rstrip()
+        if not self._machines:
+            return words
+        folder = FAILURES / f"{time.strftime('%Y%m%d-%H%M%S')}-start-{self.name}"
+        return f"{words}\n  the state of everything: {collect.collect(self, folder)}"
 
     def publish(self) -> None:
         """For `e2e list`, `kubectl` and `shell`, which are other processes."""
@@ -220,8 +224,12 @@ class Cluster:
 
 
 def kubectl_environment(folder: Path, kubeconfig: Path) -> dict[str, str]:
-    """Nothing of the user's own is read or written."""
-    return {"KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(folder / "kubectl-cache"), "KUBERC": "off"}
+    """Nothing of the user's own is read or written, and no proxy of the user's stands before the cluster's
+    closed network. Go reads NO_PROXY or no_proxy, whichever is there first."""
+    return {
+        "KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(folder / "kubectl-cache"), "KUBERC": "off",
+        "NO_PROXY": addresses.NETWORK, "no_proxy": addresses.NETWORK,
+    }
 
 
 def check_machine() -> None:
@@ -229,8 +237,7 @@ def check_machine() -> None:
         raise SetupError("a cluster needs namespaces, mounts and cgroups: run this as root")
     path = os.environ.get("PATH", "") + ":/usr/sbin:/sbin"
     missing = {package for program, package in DEBIAN_PROGRAMS.items() if not which(program, path)}
-    if not os.path.exists("/usr/lib/cni/bridge"):
-        missing.add("containernetworking-plugins")
+    missing |= {package for file, package in DEBIAN_FILES.items() if not os.access(file, os.X_OK)}
     if missing:
         raise SetupError(f"missing Debian packages: {' '.join(sorted(missing))}; install them: scripts/setup e2e")
 

@@ -13,6 +13,7 @@ CONTAINERD_CONFIG = "/etc/containerd/config.toml"
 KUBELET_CONFIG = "/etc/kubernetes/kubelet.json"
 BASE_SPEC = "/etc/containerd/base-spec.json"
 HARDWARE = "/run/partita-sim"
+RUNC = "/usr/sbin/runc"
 
 # What a kubelet would otherwise write to the one kernel that all nodes and the host share.
 KERNEL_SETTINGS = {
@@ -101,7 +102,7 @@ disabled_plugins = [
     runtime_type = "io.containerd.runc.v2"
     base_runtime_spec = "{BASE_SPEC}"
     [{runtime}.containerd.runtimes.runc.options]
-      BinaryName = "/usr/sbin/runc"
+      BinaryName = "{RUNC}"
 """
 
 
