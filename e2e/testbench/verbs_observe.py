@@ -29,7 +29,7 @@ class Observation:
 
 def field(kind: str, name: str, *keys: str, words: str = "") -> Observation:
     """One field of an object: field("pod", "a", "status", "podIP"); in a list of conditions a key is the
-    type of one of them. What is not there is an empty text."""
+    type of one of them, in one of containers its name. What is not there is an empty text."""
     place = f"{COLLECTIONS[kind]}/{name}"
     return Observation(
         words or f"{'.'.join(keys)} of {kind} {name}", lambda: look_up(place, keys),
@@ -43,16 +43,24 @@ def look_up(place: str, keys: tuple[str, ...]) -> str:
         status, body = current().cluster.control_plane.api.get(place)
     except OSError as error:
         return f"the API server does not answer: {error}"
-    value = json.loads(body)
     if status != 200:
-        return f"HTTP {status}: {value.get('message', body)}"
+        return f"HTTP {status}: {refusal(body)}"
+    value = json.loads(body)
     for key in keys:
         if isinstance(value, list):
-            value = {item.get("type"): item for item in value}
+            value = {item.get("type") or item.get("name"): item for item in value}
         value = (value or {}).get(key)
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
+
+
+def refusal(body: str) -> str:
+    """What the API server says in an answer that is an error: an object with a message, or plain text."""
+    try:
+        return json.loads(body)["message"]
+    except (ValueError, KeyError, TypeError):
+        return body.strip()
 
 
 def phase(name: str) -> Observation:
@@ -74,6 +82,20 @@ def node_ready(node: str) -> Observation:
     """True, False, or Unknown when nothing was heard of the node for some time."""
     keys = ("status", "conditions", "Ready", "status")
     return field("node", node, *keys, words=f"readiness of node {node}")
+
+
+def offered(beginning: str, on: str) -> Observation:
+    """How much a node has to give of all resources whose names begin so."""
+    words = f"allocatable {beginning}* of node {on}"
+    whole = field("node", on, "status", "allocatable")
+    return dataclasses.replace(whole, words=words, look=lambda: total(whole.look(), beginning))
+
+
+def total(resources: str, beginning: str) -> str:
+    if not resources.startswith("{"):
+        return resources
+    found = [amount for name, amount in json.loads(resources).items() if name.startswith(beginning)]
+    return str(sum(map(int, found)))
 
 
 def label(key: str, on: str) -> Observation:
@@ -111,8 +133,11 @@ def events_of(name: str) -> str:
     """What Kubernetes said last about an object, which mostly is why it is not as wanted."""
     path = f"{CORE}/events?fieldSelector=involvedObject.name={name}"
     try:
-        _, body = current().cluster.control_plane.api.get(path)
+        status, body = current().cluster.control_plane.api.get(path)
     except OSError:
         return ""
-    events = [f"{event['reason']}: {event['message']}" for event in json.loads(body).get("items", [])]
+    if status != 200:
+        return f"no events: HTTP {status}: {refusal(body)}"
+    items = json.loads(body).get("items") or []
+    events = [f"{event.get('reason', '')}: {event.get('message', '')}" for event in items]
     return "last events: " + " | ".join(events[-4:]) if events else "no events"

@@ -165,6 +165,22 @@ class Verbs(unittest.TestCase):
         failure = self.failure(verbs.wait_for, verbs.phase("a"), "Running", within=0)
         self.assertEqual(failure.seen, 'HTTP 404: pods "a" not found; no events')
 
+    def test_answers_that_are_no_objects_are_told_as_they_are(self) -> None:
+        self.api.answers[POD] = self.api.answers[EVENTS] = [(429, "Too many requests\n")]
+        failure = self.failure(verbs.wait_for, verbs.phase("a"), "Running", within=0)
+        busy = "HTTP 429: Too many requests"
+        self.assertEqual(failure.seen, f"{busy}; no events: {busy}")
+
+    def test_an_event_without_a_message_is_told_by_its_reason(self) -> None:
+        self.api.answers[EVENTS] = [{"items": [{"reason": "Pulled"}]}]
+        failure = self.failure(verbs.wait_for, verbs.phase("a"), "Running", within=0)
+        self.assertEqual(failure.seen, "nothing; last events: Pulled: ")
+
+    def test_a_container_is_found_by_its_name(self) -> None:
+        self.api.answers[POD] = [{"status": {"containerStatuses": [{"name": "main", "restartCount": 1}]}}]
+        keys = ("status", "containerStatuses", "main", "restartCount")
+        self.assertEqual(verbs.field("pod", "a", *keys).look(), "1")
+
     def test_wait_for_takes_a_condition_with_words(self) -> None:
         def another_boot(seen: str) -> bool:
             """other than 1"""
@@ -188,7 +204,8 @@ class Verbs(unittest.TestCase):
         def slice_of(driver: str, node: str, devices: int) -> dict[str, Any]:
             return {"spec": {"driver": driver, "nodeName": node, "devices": [{}] * devices}}
 
-        items = [slice_of("gpu", "dgx", 5), slice_of("gpu", "dgx", 3), slice_of("nic", "dgx", 2), slice_of("gpu", "b", 1)]
+        wanted = [slice_of("gpu", "dgx", 5), slice_of("gpu", "dgx", 3)]
+        items = [*wanted, slice_of("nic", "dgx", 2), slice_of("gpu", "b", 1)]
         self.api.answers["/apis/resource.k8s.io/v1/resourceslices"] = [
             OSError("refused"), {"items": []}, {"items": items},
         ]

@@ -1,8 +1,9 @@
 """Finds or fetches a Go toolchain, and builds packages with it.
 
-The programs that we build need Go 1.26 (containerd 1.26.6); Debian 12 has 1.19. Go distributes its toolchains also as modules
-(golang.org/toolchain), and even an old `go` can download a module and check it against the checksum
-database. So an old Go is enough to get the new one, without any other source of downloads.
+The programs that we build need Go 1.26 (containerd 1.26.6); Debian 12 has 1.19. Go distributes its
+toolchains also as modules (golang.org/toolchain), and even an old `go` can download a module and check it
+against the checksum database. So an old Go is enough to get the new one, without any other source of
+downloads.
 """
 
 import hashlib
