@@ -16,6 +16,7 @@ def scenario():
 
     cut_network("mixed")
     expect(on_node("mixed", f"{PING} || echo cut off"), "cut off")
+    wait_for(node_ready("mixed"), "Unknown")
 
     restore_network("mixed")
     wait_for(node_ready("mixed"), "True")

@@ -24,5 +24,6 @@ def scenario():
     wait_for(node_ready("mixed"), "True")
     expect(on_node("mixed", "nvidia-smi -L"), gpus)
     wait_for(allocatable("nvidia.com/gpu", on="mixed"), 3)
+    wait_for(field("pod", "keeper", "status", "containerStatuses", "main", "restartCount"), 1)
     wait_for(field("pod", "keeper", "status", "conditions", "Ready", "status"), "True")
     expect(exec_in("keeper", "echo alive"), "alive")
