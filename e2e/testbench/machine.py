@@ -21,6 +21,7 @@ PACKAGES = Path(__file__).resolve().parent.parent
 SUPPORT = PACKAGES.parent / "tests"
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 BOOT_SECONDS = 60
+ANSWER_SECONDS = 60
 STOP_SECONDS = 20
 POLL_SECONDS = 0.02
 LAST_LINES = 15
@@ -105,6 +106,7 @@ class Machine:
         if not answer:
             self.halt()
             raise SetupError(f"the machine {self.name} does not boot:\n{self.last_words('boot')}")
+        self._control.settimeout(ANSWER_SECONDS)
         launcher = self._launcher.pid
         children = Path(f"/proc/{launcher}/task/{launcher}/children").read_text(encoding="utf-8")
         self.pid = int(children.split()[0])
@@ -176,17 +178,30 @@ class Machine:
         self.stop(name, signal.SIGKILL)
 
     def _ask(self, **request: Any) -> dict[str, Any]:
-        if self._control is None:
-            raise Failure(f"{self.name} is not running")
         with self._lock:
-            self._control.send(json.dumps(request).encode())
-            answer = self._control.recv(1 << 20)
+            if self._control is None:
+                raise Failure(f"{self.name} is not running")
+            answer = self._exchange(json.dumps(request).encode())
         if not answer:
             raise Failure(f"{self.name} has died; its last words:\n{self.last_words('boot')}")
         parsed = json.loads(answer)
         if "error" in parsed:
             raise Failure(f"{self.name}: cannot {request['do']} {request.get('name', '')}: {parsed['error']}")
         return parsed
+
+    def _exchange(self, request: bytes) -> bytes:
+        """The answer of its init; nothing from a dead one. After one that is late nothing more is asked: the
+        late answer would be taken for the next one."""
+        try:
+            self._control.send(request)
+            return self._control.recv(1 << 20)
+        except TimeoutError as late:
+            self._control.close()
+            self._control = None
+            words = f"the init of {self.name} has not answered within {ANSWER_SECONDS} s, and is asked nothing more"
+            raise Failure(f"{words}\n{self.last_words('boot')}") from late
+        except OSError:
+            return b""
 
     # ---- from outside ----
 

@@ -63,7 +63,7 @@ def cover_folders() -> None:
         mounts.tmpfs(folder, "1777" if folder == "/tmp" else "0755")
     if not os.path.islink("/var/run"):
         raise SystemExit("/var/run is no link to /run here; a node's run folder would be two")
-    for folder in LAYERED_FOLDERS:
+    for folder in filter(os.path.isdir, LAYERED_FOLDERS):
         upper, work = (f"{LAYERS}{folder}/{half}" for half in ("upper", "work"))
         os.makedirs(upper)
         os.makedirs(work)

@@ -2,15 +2,17 @@
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 from support.shell import Failure, SetupError
-from testbench import cgroups
+from testbench import cgroups, machine_boot
 from testbench.machine import FileSystem, Machine
 
 ENVIRONMENT = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
@@ -97,7 +99,9 @@ class MachineTest(unittest.TestCase):
 
     def test_what_it_writes_is_its_own(self) -> None:
         kept = self.folder / "disk"
-        folders = ("/etc", "/run", "/tmp", "/var/lib", "/opt", "/usr/local")
+        folders = [
+            path for path in ("/etc", "/run", "/tmp", "/var/lib", "/opt", "/usr/local") if os.path.isdir(path)
+        ]
         self.boot(folders={"/var/lib/unit": kept}, files={"/etc/unit/file": "text\n"})
         self.assertEqual(self.shell("hostname; cat /etc/unit/file"), "a\ntext\n")
         for folder in folders:
@@ -131,6 +135,37 @@ class MachineTest(unittest.TestCase):
     def test_a_machine_that_does_not_boot_says_why(self) -> None:
         with self.assertRaisesRegex(SetupError, "(?s)the machine a does not boot:.*No such file"):
             self.boot(keep=[Path("/no/such/folder")])
+
+    def test_a_folder_that_the_host_lacks_is_not_layered(self) -> None:
+        layers: list[str] = []
+        with (
+            mock.patch.object(machine_boot.os.path, "isdir", lambda path: path != "/opt"),
+            mock.patch.object(machine_boot, "mounts") as mounts,
+            mock.patch.object(machine_boot, "LAYERS", str(self.folder / "layers")),
+        ):
+            mounts.overlay.side_effect = lambda lower, *_: layers.append(lower)
+            machine_boot.cover_folders()
+        self.assertEqual(layers, ["/etc", "/usr/local", "/var"])
+
+    def test_a_machine_that_died_is_a_failure_to_whoever_asks(self) -> None:
+        self.boot()
+        os.kill(self.machine.pid, signal.SIGKILL)
+        self.machine._launcher.wait()
+        for _ in range(2):  # the first may still find the socket open
+            with self.assertRaisesRegex(Failure, "a has died; its last words"):
+                self.machine.programs()
+
+    def test_an_answer_that_is_late_never_answers_the_next_question(self) -> None:
+        self.boot()
+        late, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.addCleanup(theirs.close)
+        self.machine._control.close()
+        self.machine._control = late
+        late.settimeout(0.05)
+        with self.assertRaisesRegex(Failure, "the init of a has not answered"):
+            self.machine.programs()
+        with self.assertRaisesRegex(Failure, "a is not running"):
+            self.machine.programs()
 
     def test_it_ends_with_its_harness_however_that_ends(self) -> None:
         child = subprocess.Popen(
