@@ -8,6 +8,7 @@ import contextlib
 import dataclasses
 import json
 import re
+import shutil
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -33,12 +34,14 @@ class Module:
     """One Go module of ours: the project that it pins, and the programs made from it.
 
     Programs without cgo are static and run on any root; what opens NVML needs cgo for it. `links`
-    are names under which a program acts as another."""
+    are names under which a program acts as another, `files` those of the project's own files that its
+    programs need (name -> path in the project)."""
 
     folder: Path
     project: str
     packages: Mapping[str, str]
     links: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    files: Mapping[str, str] = dataclasses.field(default_factory=dict)
     linker_flags: str = STRIPPED
     cgo: bool = False
     is_judge: bool = False
@@ -63,6 +66,12 @@ class Module:
         settings = f"{go.version} {sorted(self.packages.items())} {self.flags()} cgo={self.cgo}"
         key = golang.cache_key(str(self.folder), go, settings)
         return Path(cache.cache_directory()) / "e2e" / key / "bin"
+
+    def place_of_files(self, go: golang.Go) -> Path:
+        return self.place(go).with_name("files")
+
+    def is_built(self, go: golang.Go) -> bool:
+        return cache.has_all(self.place(go), self.names) and cache.has_all(self.place_of_files(go), self.files)
 
 
 def judge(folder: str, project: str) -> Module:
@@ -110,6 +119,7 @@ MODULES = (
     Module(
         PROGRAMS / "node-feature-discovery", FEATURE_DISCOVERY,
         {"nfd-master": f"{FEATURE_DISCOVERY}/cmd/nfd-master"},
+        files={"nfd-api-crds.yaml": "deployment/base/nfd-crds/nfd-api-crds.yaml"},
         linker_flags=f"{STRIPPED} -X {FEATURE_DISCOVERY}/pkg/version.version={{version}}",
     ),
 )
@@ -129,15 +139,13 @@ def path(name: str) -> Path:
     return module.place(go) / name
 
 
-def source_file(name: str, path: str) -> Path:
-    """A file of the project that the program `name` is made from, in Go's module cache."""
-    module = module_of(name)
-    go = golang.find_go(NoLog())
-    answer = go.check("mod", "download", "-json", module.project, cwd=module.folder).stdout
-    found = Path(json.loads(answer)["Dir"]) / path
-    if not found.exists():
-        raise SetupError(f"{module.project} {module.version} has no file {path} (looked for {found})")
-    return found
+def file(name: str) -> Path:
+    """Where a file of a project lies (Module.files). Like path(), it neither builds nor downloads."""
+    module = next(module for module in MODULES if name in module.files)
+    go = golang.installed_go(NoLog())
+    if go is None or not (module.place_of_files(go) / name).exists():
+        raise SetupError(f"{name} of {module.project} {module.version} is not there; run: e2e/e2e build")
+    return module.place_of_files(go) / name
 
 
 def build(wanted: Iterable[str], log: Log, say: Callable[[str], None] = print) -> dict[str, Path]:
@@ -148,7 +156,7 @@ def build(wanted: Iterable[str], log: Log, say: Callable[[str], None] = print) -
     modules = {module_of(name).folder: module_of(name) for name in wanted}
     go = golang.find_go(log)
     for module in modules.values():
-        if not cache.has_all(module.place(go), module.names):
+        if not module.is_built(go):
             build_module(module, go, log, say)
     return {name: module_of(name).place(go) / name for name in wanted}
 
@@ -171,10 +179,27 @@ def build_module(module: Module, go: golang.Go, log: Log, say: Callable[[str], N
                 linker_flags=module.flags(), cgo=module.cgo, links=module.links,
                 waiting=lambda: say(f"another process builds {title}; waiting for it"),
             )
+        keep_files(module, go)
     except Failure as failure:
         raise SetupError(
             f"cannot build {title} in {module.folder}: {failure}; its whole output: {log.path}"
         ) from failure
+
+
+def keep_files(module: Module, go: golang.Go) -> None:
+    """Copies the project's own files beside its programs: what runs them later downloads nothing."""
+    if not module.files:
+        return
+    answer = go.check("mod", "download", "-json", module.project, cwd=module.folder).stdout
+    source = Path(json.loads(answer)["Dir"])
+
+    def fill(unfinished: str) -> None:
+        for name, path in module.files.items():
+            if not (source / path).exists():
+                raise SetupError(f"{module.project} {module.version} has no file {path} (looked for {source / path})")
+            shutil.copyfile(source / path, Path(unfinished) / name)
+
+    cache.folder_with(str(module.place_of_files(go)), list(module.files), fill)
 
 
 def download(module: Module, go: golang.Go, log: Log) -> None:

@@ -60,6 +60,13 @@ class FakeGo(unittest.TestCase):
         text = f"module ours\n\nrequire example.org/wheels {version}\n"
         (self.module.folder / "go.mod").write_text(text, encoding="utf-8")
 
+    def with_file(self, path: str) -> Path:
+        """The module has one more file, which lies at `path` in the project; returns where that is."""
+        self.module = dataclasses.replace(self.module, files={"kinds.yaml": path})
+        self.enterContext(mock.patch.object(programs, "MODULES", (self.module,)))
+        self.enterContext(mock.patch.dict(os.environ, SOURCES=str(self.module.folder.parent)))
+        return self.module.folder.parent / path
+
     def build(self, *names: str) -> dict[str, Path]:
         return programs.build(names, self.log, self.said.append)
 
@@ -109,6 +116,15 @@ class Build(FakeGo):
         self.assertEqual(self.build("wheel"), before)
         self.assertEqual(len(self.builds()), 2)
         self.assertEqual(self.said, [])
+
+    def test_keeps_files_of_the_project_and_builds_no_program_again_for_them(self) -> None:
+        before = self.build("wheel")
+        source = self.with_file("kinds.yaml")
+        source.write_text("kinds", encoding="utf-8")
+        self.assertEqual(self.build("wheel"), before)
+        source.unlink()
+        self.assertEqual(programs.file("kinds.yaml").read_text(encoding="utf-8"), "kinds")
+        self.assertEqual(len(self.builds()), 2)
 
     def test_builds_again_when_a_pin_changes(self) -> None:
         before = self.build("wheel")
@@ -181,14 +197,19 @@ class Refuse(FakeGo):
         self.assertIn("is not built", self.refused(programs.path, "wheel"))
         self.assertTrue(self.build("wheel")["wheel"].exists())
 
-    def test_a_file_of_a_project_is_found_or_missed_by_name(self) -> None:
-        (self.module.folder / "kinds.yaml").touch()
-        with mock.patch.dict(os.environ, SOURCES=str(self.module.folder)):
-            self.assertEqual(programs.source_file("wheel", "kinds.yaml"), self.module.folder / "kinds.yaml")
-            self.assertRegex(
-                self.refused(programs.source_file, "wheel", "nothing.yaml"),
-                r"^example.org/wheels v1.36.4 has no file nothing.yaml \(looked for \S+/wheels/nothing.yaml\)$",
-            )
+    def test_a_file_that_the_project_does_not_have(self) -> None:
+        self.with_file("sources/kinds.yaml")
+        self.assertRegex(
+            self.refused(self.build, "wheel"),
+            r"^example.org/wheels v1.36.4 has no file sources/kinds.yaml \(looked for \S+/sources/kinds.yaml\)$",
+        )
+
+    def test_a_file_that_is_not_there_yet(self) -> None:
+        self.with_file("kinds.yaml")
+        self.assertEqual(
+            self.refused(programs.file, "kinds.yaml"),
+            "kinds.yaml of example.org/wheels v1.36.4 is not there; run: e2e/e2e build",
+        )
 
 
 class Table(unittest.TestCase):

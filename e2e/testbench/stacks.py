@@ -160,7 +160,7 @@ def nfd_master(*_: Any) -> list[str]:
 
 
 def nfd_definitions() -> list[Path]:
-    return [programs.source_file("nfd-master", "deployment/base/nfd-crds/nfd-api-crds.yaml")]
+    return [programs.file("nfd-api-crds.yaml")]
 
 
 def dra_driver(node: Any, _: dict[str, str]) -> list[str]:
