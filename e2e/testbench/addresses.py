@@ -6,6 +6,8 @@ side never see each other.
 
 import dataclasses
 
+from testbench.scenario_bench import WrongUse
+
 NETWORK = "10.64.0.0/16"
 MACHINE_PREFIX = 24
 CONTROL_PLANE = "10.64.0.1"
@@ -29,7 +31,7 @@ class NodeAddresses:
 def plan(nodes: list[str]) -> dict[str, NodeAddresses]:
     """The addresses of each node, in the order given."""
     if len(nodes) > MOST_NODES:
-        raise ValueError(f"{len(nodes)} nodes; a cluster has room for {MOST_NODES}")
+        raise WrongUse(f"{len(nodes)} nodes; a cluster has room for {MOST_NODES}")
     return {name: of_index(index) for index, name in enumerate(nodes)}
 
 

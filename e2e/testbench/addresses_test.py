@@ -2,6 +2,7 @@ import ipaddress
 import unittest
 
 from testbench import addresses
+from testbench.scenario_bench import WrongUse
 
 
 class Addresses(unittest.TestCase):
@@ -27,7 +28,7 @@ class Addresses(unittest.TestCase):
         self.assertEqual(addresses.API_SERVICE, str(first))
 
     def test_too_many_nodes_are_refused(self) -> None:
-        with self.assertRaisesRegex(ValueError, "201 nodes; a cluster has room for 200"):
+        with self.assertRaisesRegex(WrongUse, "201 nodes; a cluster has room for 200"):
             addresses.plan([str(index) for index in range(201)])
 
     def test_every_machine_finds_every_other_by_name(self) -> None:

@@ -19,6 +19,7 @@ from testbench.machine import Machine
 from testbench.node import Node, Surroundings
 from testbench.pki import Pki
 from testbench.readiness import Progress, wait_for
+from testbench.scenario_bench import WrongUse
 from testbench.simulator import Simulator
 from testbench.snapshots import snapshotter
 from testbench.state import StateFolder
@@ -54,7 +55,8 @@ class Cluster:
         for node in nodes:
             state.check_name("node", node)
         if CONTROL_PLANE in nodes:
-            raise SetupError(f"a node cannot be called {CONTROL_PLANE}: that is the control plane's name")
+            raise WrongUse(f"a node cannot be called {CONTROL_PLANE}: that is the control plane's name")
+        self.plan = addresses.plan(list(nodes))
         self.name = name
         self.profiles = dict(nodes)
         self.build = (build or default_build()).resolve()
@@ -135,7 +137,6 @@ class Cluster:
         self.simulator.check()
         self.pki = Pki(self.folder / "pki")
         self.pki.make_authority()
-        self.plan = addresses.plan(list(self.profiles))
         self.control_plane = ControlPlane(
             self.name, self.folder / CONTROL_PLANE, self.pki, self.programs.__getitem__, self._say
         )

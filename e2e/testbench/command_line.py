@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from support import cache
-from support.shell import Failure, Log, SetupError
+from support.shell import Failure, Log
 from testbench import cluster as clusters
-from testbench import detached, programs, state
+from testbench import detached, programs, scenario, stacks, state
 from testbench.cluster import KUBECTL_NAMESPACES, Cluster, kubectl_environment
 from testbench.control_plane import NAME as CONTROL_PLANE
+from testbench.detached import FAILED, OK
 from testbench.machine import Machine, enter
+from testbench.scenario_bench import WrongUse
 
-OK, FAILED, USAGE, NO_SETUP = 0, 1, 2, 3
 NAME = "e2e"
 NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
 
@@ -35,13 +36,9 @@ exit status: 0 done, 1 a scenario or a command failed, 2 wrong usage, 3 the set-
 def main(arguments: list[str]) -> int:
     options = parser().parse_args(with_separator(arguments))
     try:
-        return options.act(options)
-    except SetupError as error:
-        return complain(error, NO_SETUP)
-    except Failure as error:
-        return complain(error, FAILED)
+        return detached.exit_status(lambda: options.act(options))
     except KeyboardInterrupt:
-        return complain("interrupted", FAILED)
+        return detached.complain("interrupted", FAILED)
 
 
 def with_separator(arguments: list[str]) -> list[str]:
@@ -51,11 +48,6 @@ def with_separator(arguments: list[str]) -> list[str]:
     first = arguments[1] if len(arguments) > 1 else ""
     own = 3 if first == "--name" else 2 if first.startswith("--name=") else 1
     return [*arguments[:own], "--", *arguments[own:]]
-
-
-def complain(error: object, status: int) -> int:
-    print(f"e2e: {error}", file=sys.stderr)
-    return status
 
 
 # ---- what can be asked for ----
@@ -109,10 +101,14 @@ def add_run(commands: Any) -> None:
     run_parser = add(commands, "run", run, "run the scenarios")
     run_parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders; all without any")
     run_parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="those with TEXT in their name")
-    run_parser.add_argument("--stack", default="", help="whose GPU software serves the nodes")
+    run_parser.add_argument("--stack", default=stacks.DEFAULT, metavar="STACK", help=stack_words())
     run_parser.add_argument("--keep", action="store_true", help="after a failure, keep the cluster until Ctrl-C")
-    run_parser.add_argument("--times", action="store_true", help="say at the end how long each step took")
+    run_parser.add_argument("--times", action="store_true", help="say at the end how long what users wait for took")
     with_build(run_parser)
+
+
+def stack_words() -> str:
+    return f"whose GPU software serves the nodes: {', '.join(stacks.STACKS)} (default: {stacks.DEFAULT})"
 
 
 def with_build(command: argparse.ArgumentParser) -> None:
@@ -130,7 +126,8 @@ def node_and_profile(text: str) -> tuple[str, str]:
 
 
 def up(options: argparse.Namespace) -> int:
-    cluster = Cluster(options.name, dict(options.node) or NODES, build=options.build, say=detached.say)
+    cluster = Cluster(options.name, nodes_of(options.node) or NODES, build=options.build, say=detached.say)
+    clusters.check_machine()
     build_programs(clusters.PROGRAMS)
     if options.detach:
         return detached.keep_in_background(cluster)
@@ -181,23 +178,37 @@ def shell(options: argparse.Namespace) -> int:
 
 
 def build(options: argparse.Namespace) -> int:
+    unknown = [name for name in options.programs if name not in programs.names()]
+    if unknown:
+        raise WrongUse(f"no program {', '.join(unknown)}; there are: {', '.join(programs.names())}")
     build_programs(options.programs or programs.names())
     return OK
 
 
 def run(options: argparse.Namespace) -> int:
-    from testbench import scenario, stacks
-
-    build_programs(programs.names())
+    paths, only = options.paths or [scenario.SCENARIOS], tuple(options.only)
+    scenario.find(paths, only)
+    stacks.find(options.stack)
+    clusters.check_machine()
+    build_programs(programs.names())  # a quarter of an hour the first time: what else can be wrong comes first
     settings = scenario.Options(
         make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, say=say),
-        build=options.build, only=tuple(options.only), stack=options.stack or stacks.DEFAULT, keep=options.keep,
+        build=options.build, only=only, stack=options.stack, keep=options.keep,
         times=options.times,
     )
-    return scenario.run(options.paths or [scenario.SCENARIOS], settings)
+    return scenario.run(paths, settings)
 
 
 # ---- parts of them ----
+
+
+def nodes_of(pairs: list[tuple[str, str]]) -> dict[str, str]:
+    nodes: dict[str, str] = {}
+    for name, profile in pairs:
+        if name in nodes:
+            raise WrongUse(f"--node {name}={profile}: there is a node {name} already, with profile {nodes[name]}")
+        nodes[name] = profile
+    return nodes
 
 
 def choose(name: str) -> state.StateFolder:

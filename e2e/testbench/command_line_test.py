@@ -6,6 +6,8 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
+from support.shell import SetupError
+from testbench import cluster as clusters
 from testbench import command_line, detached, state
 from testbench.state import StateFolder
 
@@ -19,6 +21,10 @@ class CommandLine(unittest.TestCase):
         self.root = Path(scratch.name) / "clusters"
         known = state.known
         self.patch(state, "known", lambda: known(self.root))
+        self.built: list[str] = []
+        self.patch(command_line, "build_programs", lambda names: self.built.extend(names))
+        self.patch(detached, "keep", lambda cluster: 0)
+        self.patch(command_line.scenario, "run", lambda paths, settings: 0)
         self.started: list[list[str]] = []
         self.patch(os, "execvp", lambda program, command: self.started.append(command))
 
@@ -52,9 +58,30 @@ class CommandLine(unittest.TestCase):
         return made
 
     def test_wrong_usage_is_status_2(self) -> None:
-        for words in ([], ["fly"], ["up", "--node", "a"], ["shell"]):
-            with self.subTest(words):
-                self.assertEqual(self.call(*words)[0], 2)
+        for words in (
+            "", "fly", "up --node a", "shell", "build nosuch", "up --name A_B", "up --node A=mixed",
+            "up --node control-plane=mixed", "up --node a=mixed --node a=dgx-a100-40", "run --only nosuch",
+            "run --stack nosuch", "run /no/such/file.py", "up " + " ".join(f"--node n{i}=mixed" for i in range(201)),
+        ):
+            with self.subTest(words[:80]):
+                self.assertEqual(self.call(*words.split())[0], 2)
+        self.assertEqual(self.built, [])
+
+    def test_what_is_wrong_with_the_machine_is_said_before_anything_is_built(self) -> None:
+        def refuse() -> None:
+            raise SetupError("missing Debian packages: runc")
+
+        self.patch(clusters, "check_machine", refuse)
+        for words in (["up"], ["run", "--only", "two"]):
+            self.assertEqual(self.call(*words), (3, "e2e: missing Debian packages: runc\n"))
+        self.assertEqual(self.built, [])
+
+    def test_a_node_given_twice_is_named(self) -> None:
+        status, text = self.call("up", "--node", "a=mixed", "--node", "a=hgx-h200")
+        self.assertEqual(text, "e2e: --node a=hgx-h200: there is a node a already, with profile mixed\n")
+
+    def test_the_help_of_run_names_the_stacks(self) -> None:
+        self.assertIn("nvidia (default: nvidia)", self.call("run", "--help")[1])
 
     def test_help_has_examples_and_exit_statuses(self) -> None:
         status, text = self.call("--help")
@@ -117,19 +144,6 @@ class CommandLine(unittest.TestCase):
             "zz  its process was killed; `e2e clean` removes what is left  /x/zz",
         ])
         dead.unlink()
-
-    def test_an_end_before_the_cluster_is_ready_is_a_failure(self) -> None:
-        class Interrupted:
-            name = "c"
-
-            def __enter__(self) -> None:
-                detached.end_now()
-
-            def __exit__(self, *_: object) -> None:
-                raise AssertionError("it never started")
-
-        with contextlib.redirect_stdout(io.StringIO()), mock.patch.object(detached.signal, "signal"):
-            self.assertEqual(detached.keep(Interrupted()), 1)
 
 
 if __name__ == "__main__":

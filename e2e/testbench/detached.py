@@ -1,16 +1,20 @@
 """Keeps a cluster until it is told to end it, in the foreground or behind the caller's back."""
 
+import contextlib
 import os
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 from support.shell import Failure, SetupError
 from testbench.cluster import Cluster
+from testbench.scenario_bench import WrongUse
 from testbench.state import StateFolder
 
+OK, FAILED, USAGE, NO_SETUP = 0, 1, 2, 3
 END_SECONDS = 90
 POLL_SECONDS = 0.05
 READY = b"ready"
@@ -66,12 +70,16 @@ def keep_in_background(cluster: Cluster) -> int:
         os.setsid()
         become_keeper(cluster, writer)
     os.close(writer)
-    with os.fdopen(reader, "rb") as pipe:
-        if pipe.read(len(READY)) == READY:
-            say(f"it runs in the background as process {child}; `e2e down --name {cluster.name}` ends it")
-            return 0
+    try:
+        with os.fdopen(reader, "rb") as pipe:
+            if pipe.read(len(READY)) == READY:
+                say(f"it runs in the background as process {child}; `e2e down --name {cluster.name}` ends it")
+                return 0
+    except KeyboardInterrupt:  # the terminal does not tell another session
+        os.kill(child, signal.SIGTERM)
     _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status)
+    code = os.waitstatus_to_exitcode(status)
+    return code if code >= 0 else FAILED  # by a signal
 
 
 def become_keeper(cluster: Cluster, writer: int) -> None:
@@ -84,15 +92,32 @@ def become_keeper(cluster: Cluster, writer: int) -> None:
         os.write(writer, READY)
         os.close(writer)
 
-    status = 1
+    status = FAILED
     try:
-        status = keep(cluster, announce)
-    except (SetupError, Failure) as error:
-        print(f"e2e: {error}", file=sys.stderr)
-        status = 3
+        status = exit_status(lambda: keep(cluster, announce))
+    except BaseException:
+        traceback.print_exc()
     finally:
         sys.stdout.flush()
+        sys.stderr.flush()
         os._exit(status)
+
+
+def exit_status(act: Callable[[], int]) -> int:
+    """What `act` returns; an error that says what to do is told in its words, as a status of its kind."""
+    try:
+        return act()
+    except WrongUse as error:
+        return complain(error, USAGE)
+    except SetupError as error:
+        return complain(error, NO_SETUP)
+    except Failure as error:
+        return complain(error, FAILED)
+
+
+def complain(error: object, status: int) -> int:
+    print(f"e2e: {error}", file=sys.stderr)
+    return status
 
 
 def end(state: StateFolder) -> None:
@@ -100,7 +125,8 @@ def end(state: StateFolder) -> None:
     keeper = state.keeper()
     if keeper is None:
         raise Failure(f"cluster {state.cluster} has only just begun; try again")
-    os.kill(keeper.process, signal.SIGTERM)
+    with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+        os.kill(keeper.process, signal.SIGTERM)
     deadline = time.monotonic() + END_SECONDS
     while state.is_alive:
         if time.monotonic() > deadline:

@@ -18,6 +18,7 @@ from typing import Any
 
 from support.shell import SetupError
 from testbench import cgroups
+from testbench.scenario_bench import WrongUse
 from testbench.simulator import Simulator
 
 ROOT = Path("/run/partita-e2e")
@@ -26,7 +27,7 @@ NAME = re.compile(r"^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$")
 
 def check_name(what: str, name: str) -> None:
     if not NAME.match(name):
-        raise SetupError(f"{what} {name!r}: use small letters, digits and dashes, at most 42 of them")
+        raise WrongUse(f"{what} {name!r}: use small letters, digits and dashes, at most 42 of them")
 
 
 @dataclasses.dataclass(frozen=True)
