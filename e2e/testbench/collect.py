@@ -44,6 +44,12 @@ def collect(cluster: Any, folder: Path) -> Path:
     return folder
 
 
+def collect_logs(cluster: Path, folder: Path) -> None:
+    """The logs of a cluster that another process keeps, or kept, in the folder `cluster`."""
+    for log in [*cluster.glob("*/logs/*.log"), *cluster.glob("nodes/*/logs/*.log")]:
+        save(folder / log.parent.parent.name / "logs" / log.name, lambda: residue.read(str(log)))
+
+
 def collect_objects(cluster: Any, folder: Path) -> None:
     for file, kind in KINDS.items():
         arguments = ("get", kind, "--all-namespaces", "--output=yaml", "--request-timeout=5s")

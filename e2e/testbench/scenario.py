@@ -19,12 +19,16 @@ from typing import Any
 from support.shell import Failure, SetupError
 
 from testbench import collect, residue, stacks
-from testbench.scenario_bench import Bench, Progress, WrongUse, new_mark, on
+from testbench.scenario_bench import Bench, Progress, Stage, WrongUse, new_mark, on
+from testbench.state import StateFolder
 
 E2E = Path(__file__).resolve().parent.parent
 SCENARIOS = E2E / "scenarios"
 FAILURES = E2E.parent / "build" / "e2e" / "failed"
 STOP_SECONDS = 15
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+PODS = "pods,resourceclaims,resourceclaimtemplates"
+OFFERS = "resourceslices,deviceclasses"
 
 OK, FAILED, USAGE = 0, 1, 2
 
@@ -58,7 +62,7 @@ class Result:
 
 
 class Interrupted(BaseException):
-    """SIGTERM: ends the run through every clean-up, as Ctrl-C does."""
+    """A signal asks for the end: the run goes through every clean-up."""
 
 
 # ---- finding ----
@@ -123,22 +127,26 @@ def run(paths: list[Path], options: Options) -> int:
         print(f"e2e: {error}", file=sys.stderr)
         return USAGE
     session = Session(options, stack)
-    handler = signal.signal(signal.SIGTERM, interrupt)
+    handlers = {number: signal.signal(number, interrupt) for number in ENDING}
     begin = time.monotonic()
     try:
         for nodes, members in groups(scenarios):
             session.run_group(nodes, members)
-    except Interrupted:
-        print("ended by SIGTERM", flush=True)
+    except Interrupted as interrupted:
+        print(f"ended by {interrupted}", flush=True)
         return FAILED
     finally:
-        signal.signal(signal.SIGTERM, handler)
         session.tell(time.monotonic() - begin)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
     return FAILED if any(result.problem for result in session.results) else OK
 
 
-def interrupt(*_: Any) -> None:
-    raise Interrupted
+def interrupt(number: int, _: Any) -> None:
+    """Another signal does not end the clean-up."""
+    for other in ENDING:
+        signal.signal(other, signal.SIG_IGN)
+    raise Interrupted(signal.Signals(number).name)
 
 
 class Session:
@@ -183,21 +191,17 @@ class Session:
         bench = Bench(
             cluster, self._stack, self._progress, self._before, self._marks,
             build=self._options.build, start_cluster=self.start_cluster,
-            collect=lambda own: self._collect(scenario.name, own),
         )
+        bench.examine = lambda own, error: self._examine(scenario, own, problem_of(error), bench.harnesses)
         begin = time.monotonic()
         problem = self._carry_out(scenario, bench)
-        if problem:
+        with on(bench):
+            # A cluster in which something failed ends now; nothing of it needs to be put back.
+            stuck = [] if problem else self._put_back(bench, cluster)
+            stuck += bench.put_back(Stage.MACHINE)
+        if stuck and not problem:
+            problem = "\n".join(f"not put back: {words}" for words in stuck)
             self._progress.say(indent(problem))
-            if cluster is not None:
-                self._collect(scenario.name, cluster)
-                if self._options.keep:
-                    self._keep(cluster)
-        # A cluster in which something failed ends now; nothing of it needs to be put back.
-        if not problem or cluster is None:
-            with on(bench):
-                stuck = self._put_back(bench, cluster)
-            problem = problem or stuck
         self.results.append(Result(scenario.name, time.monotonic() - begin, problem))
         self._times += [(scenario.name, words, seconds) for words, seconds in bench.times]
         self._progress.say(f"{'FAIL' if problem else 'ok'} {scenario.name}")
@@ -208,24 +212,24 @@ class Session:
         try:
             with on(bench):
                 scenario.body()
-        except (Failure, SetupError) as failure:
-            return str(failure)
-        except Exception:  # a defect of the scenario itself must not hide the results of the others
-            return traceback.format_exc()
+        except Exception as error:  # a defect of one scenario must not hide the results of the others
+            if bench.examined is not error:
+                bench.examine(bench.cluster, error)
+            return problem_of(error)
         except BaseException:  # Ctrl-C: a cluster of the run ends now, but what else was started does not
-            if bench.cluster is None:
-                bench.put_back()
+            bench.put_back(Stage.MACHINE)
             raise
         return ""
 
-    def _put_back(self, bench: Bench, cluster: Any) -> str:
-        problems = bench.put_back()
+    def _put_back(self, bench: Bench, cluster: Any) -> list[str]:
+        """A pod's claim can be given back only while its driver runs: pods go before what serves them."""
+        problems = bench.put_back(Stage.OUTAGE)
         if cluster is not None:
-            problems += remove_objects(cluster)
-        text = "\n".join(f"not put back: {problem}" for problem in problems)
-        if text:
-            self._progress.say(indent(text))
-        return text
+            problems += remove_objects(cluster, PODS)
+        problems += bench.put_back(Stage.NODE)
+        if cluster is not None:
+            problems += remove_objects(cluster, OFFERS)
+        return problems
 
     def _stop(self, cluster: Any, nodes: dict[str, str]) -> None:
         """Stopping is a test like any other: it leaves nothing."""
@@ -246,19 +250,29 @@ class Session:
         self.results.append(Result(name, time.monotonic() - begin, problem))
         self._progress.say(f"{'FAIL' if problem else 'ok'} {name}")
 
-    def _collect(self, name: str, cluster: Any) -> None:
-        folder = self._options.failures / f"{time.strftime('%Y%m%d-%H%M%S')}-{name}"
-        collect.collect(cluster, folder)
+    def _examine(self, scenario: Scenario, cluster: Any, problem: str, harnesses: list[str]) -> None:
+        """Says what failed, while what it failed in is still there to be looked at."""
+        self._progress.say(indent(problem))
+        if cluster is None and not harnesses:
+            return
+        folder = self._options.failures / f"{time.strftime('%Y%m%d-%H%M%S')}-{scenario.name}"
+        if cluster is not None:
+            collect.collect(cluster, folder)
+        for name in harnesses:
+            collect.collect_logs(StateFolder(name).folder, folder / name)
         self._progress.say(f"the state of everything: {folder}")
+        if self._options.keep:
+            self._keep(cluster.name if cluster is not None else ", ".join(harnesses))
 
-    def _keep(self, cluster: Any) -> None:
-        self._progress.say(
-            f"kept as it is: KUBECONFIG={cluster.kubeconfig}; `e2e/e2e list` shows it. Ctrl-C ends it."
-        )
+    def _keep(self, names: str) -> None:
+        self._progress.say(f"kept as it is: {names}; see `e2e/e2e list`, `e2e/e2e kubectl`. Ctrl-C ends it.")
+        handler = signal.signal(signal.SIGINT, signal.default_int_handler)
         try:
             signal.pause()
         except KeyboardInterrupt:
             self._progress.say("")
+        finally:
+            signal.signal(signal.SIGINT, handler)
 
     # ---- telling ----
 
@@ -281,9 +295,15 @@ class Session:
             self._progress.say(f"{seconds:8.2f} s  {scenario}: {words}")
 
 
-def remove_objects(cluster: Any) -> list[str]:
+def problem_of(error: Exception) -> str:
+    """A step that failed tells it itself; anything else is a defect, and where it is matters."""
+    if isinstance(error, (Failure, SetupError)):
+        return str(error)
+    return "".join(traceback.format_exception(error))
+
+
+def remove_objects(cluster: Any, kinds: str) -> list[str]:
     """What a scenario and its stack made in the cluster goes before the next one starts."""
-    kinds = "pods,resourceclaims,resourceclaimtemplates,resourceslices,deviceclasses"
     done = cluster.kubectl("delete", kinds, "--all", "--now", "--timeout=60s")
     return [] if done.returncode == 0 else [f"delete {kinds}: {done.stderr.strip()}"]
 

@@ -2,8 +2,10 @@
 
 import contextlib
 import dataclasses
+import enum
 import linecache
 import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +33,15 @@ class Unexpected(Failure):
 
     def __str__(self) -> str:
         return f"expected: {self.expected}\nseen:     {self.seen}\nat:       {self.where}"
+
+
+class Seen(str):
+    """A text together with where it comes from, for the words of expect()."""
+
+    def __new__(cls, text: str, words: str) -> "Seen":
+        seen = super().__new__(cls, text)
+        seen.words = words
+        return seen
 
 
 class Progress:
@@ -83,6 +94,22 @@ def short(words: str) -> str:
     return f"{cut} …" if more or cut != line else line
 
 
+class Stage(enum.Enum):
+    """When what a step changed is put back: each needs those before it."""
+
+    OUTAGE = "first: nothing else can be put back while it lasts"
+    NODE = "when the pods that use it are gone"
+    MACHINE = "even where a failed cluster just ends: it is outside of it"
+
+
+@dataclasses.dataclass(frozen=True)
+class Undo:
+    words: str
+    action: Callable[[], None]
+    stage: Stage
+    cluster: Any  # that it belongs to
+
+
 @dataclasses.dataclass
 class Bench:
     """One scenario's surroundings. Verbs find it through current()."""
@@ -95,26 +122,37 @@ class Bench:
     times: list[tuple[str, float]] = dataclasses.field(default_factory=list)
     build: Path | None = None  # of partita; None: the default of the command
     start_cluster: Callable[[dict[str, str]], Any] | None = None
-    collect: Callable[[Any], None] = lambda cluster: None  # the state of a cluster, after a failure
-    _undo: list[tuple[str, Callable[[], None]]] = dataclasses.field(default_factory=list)
+    examine: Callable[[Any, Exception], None] = lambda cluster, error: None  # a cluster of its own that failed
+    examined: Exception | None = None  # told already, in such a cluster
+    harnesses: list[str] = dataclasses.field(default_factory=list)  # clusters of processes of its own
+    _undo: list[Undo] = dataclasses.field(default_factory=list)
 
-    def undo_at_end(self, words: str, action: Callable[[], None]) -> None:
-        """What a step changed is put back when the scenario ends, the last change first."""
-        self._undo.append((words, action))
+    def undo_at_end(self, words: str, action: Callable[[], None], stage: Stage = Stage.NODE) -> None:
+        """What a step changed is put back when the scenario ends; in a stage, the last change first."""
+        self._undo.append(Undo(words, action, stage, self.cluster))
 
-    def forget_undo(self, words: str) -> None:
+    def forget_undo(self, *words: str) -> None:
         """The scenario has put it back itself."""
-        self._undo = [(name, action) for name, action in self._undo if name != words]
+        self._undo = [undo for undo in self._undo if undo.words not in words]
 
-    def put_back(self) -> list[str]:
-        """Undoes everything, however much of it fails; returns what failed."""
+    def forget_outages(self, ending: str) -> None:
+        """Those whose words end so are over."""
+        over = [undo.words for undo in self._undo if undo.stage is Stage.OUTAGE and undo.words.endswith(ending)]
+        self.forget_undo(*over)
+
+    def forget_cluster(self, cluster: Any) -> None:
+        """It has ended: nothing of it needs to be put back."""
+        self._undo = [undo for undo in self._undo if undo.cluster is not cluster or undo.stage is Stage.MACHINE]
+
+    def put_back(self, stage: Stage) -> list[str]:
+        """Undoes everything of a stage, however much of it fails; returns what failed."""
         problems = []
-        while self._undo:
-            words, action = self._undo.pop()
+        for undo in [undo for undo in reversed(self._undo) if undo.stage is stage]:
+            self._undo.remove(undo)
             try:
-                action()
+                undo.action()
             except Exception as error:  # the rest must be put back all the same
-                problems.append(f"{words}: {error}")
+                problems.append(f"{undo.words}: {error}")
         return problems
 
 
@@ -144,6 +182,19 @@ def on(bench: Bench) -> Iterator[Bench]:
 
 def step(words: str) -> contextlib.AbstractContextManager[None]:
     return current().progress.step(words)
+
+
+def finished(words: str, call: Callable[[], subprocess.CompletedProcess]) -> subprocess.CompletedProcess:
+    """What `call` returns; a program that was killed because it did not end is a failed step."""
+    try:
+        return call()
+    except subprocess.TimeoutExpired as late:
+        raise Unexpected(words, f"it has not ended within {late.timeout:g} s", where()) from late
+
+
+def error_of(done: subprocess.CompletedProcess) -> str:
+    text = (done.stderr + done.stdout).strip() or "no output"
+    return f"exit status {done.returncode}: {text}"
 
 
 def where() -> str:

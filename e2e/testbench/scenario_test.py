@@ -3,6 +3,7 @@
 import contextlib
 import io
 import os
+import signal
 import tempfile
 import textwrap
 import unittest
@@ -15,6 +16,7 @@ from support.shell import SetupError
 
 from testbench import scenario
 from testbench.scenario import Options
+from testbench.scenario_bench import Stage
 from testbench.verbs_test import FakeCluster, done
 
 
@@ -168,18 +170,60 @@ class ScenarioFiles(unittest.TestCase):
     def test_ctrl_c_ends_what_a_scenario_without_a_cluster_has_started(self) -> None:
         mark = self.folder / "ended"
         body = (
-            "from testbench.scenario_bench import current; import pathlib\n"
-            f"    current().undo_at_end('x', lambda: pathlib.Path({str(mark)!r}).touch())\n"
+            "from testbench.scenario_bench import Stage, current; import pathlib\n"
+            f"    current().undo_at_end('x', pathlib.Path({str(mark)!r}).touch, Stage.MACHINE)\n"
             "    raise KeyboardInterrupt"
         )
         with self.assertRaises(KeyboardInterrupt):
             self.run_all(self.simple("a", {}, body))
         self.assertTrue(mark.exists())
 
-    def test_sigterm_stops_the_cluster_too(self) -> None:
+    def test_every_signal_that_asks_for_the_end_stops_the_cluster(self) -> None:
+        for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+            with self.subTest(name):
+                self.life.clear()
+                body = f"import os, signal; os.kill(os.getpid(), signal.{name})"
+                self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body)), scenario.FAILED)
+                self.assertEqual(self.life, ["start x", "stop x"])
+                self.assertIn(f"ended by {name}\n", self.told.getvalue())
+
+    def test_a_second_signal_does_not_break_the_clean_up(self) -> None:
+        original = StartedCluster.stop
+
+        def stop(cluster: StartedCluster) -> None:
+            os.kill(os.getpid(), signal.SIGINT)
+            os.kill(os.getpid(), signal.SIGTERM)
+            original(cluster)
+
         body = "import os, signal; os.kill(os.getpid(), signal.SIGTERM)"
-        self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body)), scenario.FAILED)
+        handlers = [signal.getsignal(number) for number in scenario.ENDING]
+        with mock.patch.object(StartedCluster, "stop", stop):
+            self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body)), scenario.FAILED)
         self.assertEqual(self.life, ["start x", "stop x"])
+        self.assertEqual([signal.getsignal(number) for number in scenario.ENDING], handlers)
+
+    def test_after_a_failure_what_outlives_the_cluster_is_ended_and_nothing_else_undone(self) -> None:
+        body = (
+            "from testbench.scenario_bench import Stage, current; import pathlib\n"
+            f"    folder = pathlib.Path({str(self.folder)!r})\n"
+            "    for stage in Stage: current().undo_at_end('x', (folder / stage.name).touch, stage)\n"
+            "    1 / 0"
+        )
+        self.run_all(self.simple("a", {"x": "p"}, body))
+        self.assertEqual([stage.name for stage in Stage if (self.folder / stage.name).exists()], ["MACHINE"])
+
+    def test_outages_end_first_then_pods_go_then_what_served_them(self) -> None:
+        body = (
+            "from testbench.scenario_bench import Stage, current\n"
+            "    calls = current().cluster.calls\n"
+            "    current().undo_at_end('serve', lambda: calls.append('withdraw'))\n"
+            "    current().undo_at_end('stop', lambda: calls.append('start'), Stage.OUTAGE)\n"
+        )
+        calls: list[str] = []
+        with mock.patch.object(StartedCluster, "stop", lambda cluster: calls.extend(cluster.calls)):
+            self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body)), scenario.OK)
+        shown = [call if isinstance(call, str) else call[2] for call in calls]
+        self.assertEqual(shown, ["start", scenario.PODS, "withdraw", scenario.OFFERS])
 
     def test_a_failed_cluster_is_kept_until_ctrl_c_when_asked_for(self) -> None:
         def pause() -> None:
@@ -189,7 +233,30 @@ class ScenarioFiles(unittest.TestCase):
         with mock.patch.object(scenario.signal, "pause", pause):
             self.run_all(self.simple("a", {"x": "p"}, "1 / 0"), keep=True)
         self.assertEqual(self.life, ["start x", "pause", "stop x"])
-        self.assertIn("kept as it is: KUBECONFIG=/its/kubeconfig", self.told.getvalue())
+        self.assertRegex(self.told.getvalue(), r"kept as it is: e2e-\d+-0; see `e2e/e2e list`")
+
+    def test_a_failed_cluster_of_its_own_is_told_once_and_kept_too(self) -> None:
+        body = "from testbench.verbs import cluster_of\n    with cluster_of({'y': 'p'}): 1 / 0"
+        with mock.patch.object(scenario.signal, "pause", lambda: self.life.append("pause")):
+            self.run_all(self.simple("a", {}, body), keep=True)
+        self.assertEqual(self.life, ["start y", "pause", "stop y"])
+        self.assertEqual(self.told.getvalue().count("ZeroDivisionError"), 1)
+
+    def test_what_belongs_to_an_ended_cluster_is_not_put_back(self) -> None:
+        body = "from testbench.verbs import cluster_of, partition\n    with cluster_of({'y': 'p'}): partition('y', 0, '7g')"
+        self.assertEqual(self.run_all(self.simple("a", {}, body)), scenario.OK)
+        self.assertNotIn("not put back", self.told.getvalue())
+
+    def test_the_logs_of_a_failed_harness_are_collected(self) -> None:
+        logs = self.folder / "own" / "nodes" / "dgx" / "logs"
+        logs.mkdir(parents=True)
+        (logs / "kubelet.log").write_text("last words", encoding="utf-8")
+        body = "from testbench.scenario_bench import current\n    current().harnesses.append('own'); 1 / 0"
+        folder = mock.Mock(folder=self.folder / "own")
+        with mock.patch.object(scenario, "StateFolder", lambda name: folder):
+            self.run_all(self.simple("a", {}, body))
+        (found,) = (self.folder / "failed").glob("*-a/own/dgx/logs/kubelet.log")
+        self.assertEqual(found.read_text(encoding="utf-8").strip(), "last words")
 
     def test_times_are_told_when_asked_for(self) -> None:
         body = "from testbench.verbs import measure\n    with measure('nothing'): pass"

@@ -41,6 +41,8 @@ class Part:
     settings: frozenset[str] = frozenset()  # names that serve() takes for it
     objects: Callable[[], list[dict[str, Any]]] = lambda: []  # that the cluster needs first
     definitions: Callable[[], list[Path]] = lambda: []  # files with kinds of objects that it needs
+    resources: tuple[str, ...] = ()  # how those begin that it makes allocatable
+    clean: Callable[[Any, Any], None] = lambda cluster, node: None  # removes what its programs leave in the API
 
 
 @dataclasses.dataclass(frozen=True)
@@ -69,9 +71,12 @@ class Stack:
                 command.append(f"--kubeconfig={kubeconfig(cluster, node, program)}")
             node.spawn(program.name, command, program.environment)
 
-    def withdraw(self, what: str, node: Any) -> None:
-        for program in reversed(self.part(what).programs):
+    def withdraw(self, what: str, cluster: Any, node: Any) -> None:
+        """Accounts, roles and kinds of objects stay for the next time."""
+        part = self.part(what)
+        for program in reversed(part.programs):
             node.stop(program.name)
+        part.clean(cluster, node)
 
 
 # ---- access to the API server, as a service account of the program ----
@@ -163,6 +168,19 @@ def nfd_definitions() -> list[Path]:
     return [programs.file("nfd-api-crds.yaml")]
 
 
+def remove_features(cluster: Any, node: Any) -> None:
+    """What feature discovery found of a node, and the labels that nfd-master made of it."""
+    owner = f"--selector=nfd.node.kubernetes.io/node-name={node.name}"
+    checked(cluster.kubectl("delete", f"nodefeatures.{NFD}", f"--namespace={NAMESPACE}", owner))
+    found = json.loads(checked(cluster.kubectl("get", "node", node.name, "--output=json")))["metadata"]
+    for verb, beginning, key in (
+        ("label", "nvidia.com/", "labels"), ("annotate", "nfd.node.kubernetes.io/", "annotations"),
+    ):
+        gone = [f"{name}-" for name in found.get(key, {}) if name.startswith(beginning)]
+        if gone:
+            checked(cluster.kubectl(verb, "node", node.name, *gone))
+
+
 def dra_driver(node: Any, _: dict[str, str]) -> list[str]:
     return [
         f"--node-name={node.name}", f"--namespace={NAMESPACE}", f"--cdi-root={CDI_FOLDER}",
@@ -192,6 +210,7 @@ NVIDIA = Stack("nvidia", {
     "gpus": Part(
         [Program("nvidia-device-plugin", device_plugin)],
         settings=frozenset({"mig"}),
+        resources=("nvidia.com/",),
     ),
     "labels": Part(
         [
@@ -216,6 +235,7 @@ NVIDIA = Stack("nvidia", {
         ],
         settings=frozenset({"mig"}),
         definitions=nfd_definitions,
+        clean=remove_features,
     ),
     "claims": Part(
         [

@@ -29,6 +29,7 @@ class Cluster:
         self.applied: dict[str, dict[str, Any]] = {}
         self.calls: list[tuple[str, ...]] = []
         self.refuses = ""
+        self.answers = {"create": "a-token\n", "config": json.dumps(ADMIN)}
 
     def kubectl(self, *arguments: str, input: str | None = None) -> subprocess.CompletedProcess:
         self.calls.append(arguments)
@@ -37,8 +38,7 @@ class Cluster:
         if input:
             manifest = json.loads(input)
             self.applied[f"{manifest['kind']} {manifest['metadata']['name']}"] = manifest
-        answers = {"create": "a-token\n", "config": json.dumps(ADMIN)}
-        return done(out=answers.get(arguments[0], ""))
+        return done(out=self.answers.get(arguments[0], ""))
 
 
 class Node:
@@ -94,8 +94,21 @@ class Stacks(unittest.TestCase):
         self.assertEqual(self.node.calls, [])
 
     def test_a_part_ends_in_the_reverse_order(self) -> None:
-        self.stack("one", "two").withdraw("gpus", self.node)
+        self.stack("one", "two").withdraw("gpus", self.cluster, self.node)
         self.assertEqual(self.node.calls, ["stop two", "stop one"])
+
+    def test_labels_that_discovery_made_go_with_it_and_no_others(self) -> None:
+        labels = {"nvidia.com/gpu.count": "8", "kubernetes.io/os": "linux"}
+        annotations = {"nfd.node.kubernetes.io/feature-labels": "x", "other": "y"}
+        self.cluster.answers["get"] = json.dumps({"metadata": {"labels": labels, "annotations": annotations}})
+        stacks.NVIDIA.withdraw("labels", self.cluster, self.node)
+        self.assertEqual(self.cluster.calls, [
+            ("delete", "nodefeatures.nfd.k8s-sigs.io", "--namespace=nvidia",
+             "--selector=nfd.node.kubernetes.io/node-name=dgx"),
+            ("get", "node", "dgx", "--output=json"),
+            ("label", "node", "dgx", "nvidia.com/gpu.count-"),
+            ("annotate", "node", "dgx", "nfd.node.kubernetes.io/feature-labels-"),
+        ])
 
     def test_nvidias_plugin_is_told_the_strategy_and_where_the_driver_is(self) -> None:
         stacks.NVIDIA.serve("gpus", self.cluster, self.node, {"mig": "mixed"})

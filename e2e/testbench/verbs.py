@@ -2,11 +2,9 @@
 
 A verb either comes true or fails with what was expected, what was seen, and the scenario's line. What a verb
 changes outside of Kubernetes (a stopped API server, a partitioned GPU, a served resource) is put back when
-the scenario ends.
+the scenario ends. Verbs for the bench itself are in verbs_bench, what can be looked at is in verbs_observe.
 """
 
-import contextlib
-import dataclasses
 import json
 import re
 import shlex
@@ -14,16 +12,16 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from support.shell import Failure
 
-from testbench import residue, verbs_manifests
-from testbench.scenario_bench import Unexpected, current, new_mark, step, where
+from testbench import verbs_manifests
+from testbench.scenario_bench import Seen, Stage, Unexpected, current, error_of, finished, step, where
+from testbench.verbs_bench import cluster_of, e2e, expect_no_residue, measure, start_harness
 from testbench.verbs_manifests import Manifest, claim, pod
 from testbench.verbs_observe import (
-    Observation, allocatable, boot_id, capacity, field, label, labels, node_ready, phase, published,
+    Observation, allocatable, boot_id, capacity, field, label, labels, node_ready, offered, phase, published,
 )
 
 __all__ = [
@@ -33,11 +31,9 @@ __all__ = [
     "restart", "restore_network", "serve", "start", "start_harness", "stop", "wait_for", "withdraw",
 ]
 
-E2E = Path(__file__).resolve().parent.parent / "e2e"
 WAIT_SECONDS = 90
 POLL_SECONDS = 0.25
 EXEC_SECONDS = 60
-E2E_SECONDS = 120
 
 # What the shell of a pod says when a file does not open -> the error that open(2) gave.
 OPEN_ERRORS = {
@@ -47,15 +43,6 @@ OPEN_ERRORS = {
     "No such file or directory": "ENOENT",
     "Device or resource busy": "EBUSY",
 }
-
-
-class Seen(str):
-    """A text together with where it comes from, for the words of expect()."""
-
-    def __new__(cls, text: str, words: str) -> "Seen":
-        seen = super().__new__(cls, text)
-        seen.words = words
-        return seen
 
 
 # ---- objects ----
@@ -82,19 +69,6 @@ def kubectl(*arguments: str, words: str, input: str | None = None) -> str:
     if done.returncode != 0:
         raise Unexpected(words, error_of(done), where())
     return done.stdout
-
-
-def finished(words: str, call: Callable[[], subprocess.CompletedProcess]) -> subprocess.CompletedProcess:
-    """What `call` returns; a program that was killed because it did not end is a failed step."""
-    try:
-        return call()
-    except subprocess.TimeoutExpired as late:
-        raise Unexpected(words, f"it has not ended within {late.timeout:g} s", where()) from late
-
-
-def error_of(done: subprocess.CompletedProcess) -> str:
-    text = (done.stderr + done.stdout).strip() or "no output"
-    return f"exit status {done.returncode}: {text}"
 
 
 # ---- looking ----
@@ -223,21 +197,52 @@ def restart(what: str, on: str) -> None:
     """restart("kubelet", on="dgx") or restart("containerd", on="dgx")."""
     with step(f"restart {what} on node {on}"):
         node_action(on, "restart", what)()
+        current().forget_undo(*ends(what, on))
 
 
 def stop(what: str, on: str = "") -> None:
     """stop("API server"), or stop("kubelet", on="dgx"); it is started again at the end."""
-    words = f"stop {what}" + (f" on node {on}" if on else "")
-    with step(words):
+    with step(ends(what, on)[0]):
         action(what, on, "stop")()
-        current().undo_at_end(words, action(what, on, "start"))
+        current().undo_at_end(ends(what, on)[0], starter(what, on), Stage.OUTAGE)
 
 
 def start(what: str, on: str = "") -> None:
-    words = f"{what}" + (f" on node {on}" if on else "")
-    with step(f"start {words}"):
-        action(what, on, "start")()
-        current().forget_undo(f"stop {words}")
+    """What was stopped or killed. Returns when it does its work again."""
+    with step(f"start {at(what, on)}"):
+        starter(what, on)()
+        current().forget_undo(*ends(what, on))
+
+
+def kill(process: str, on: str) -> None:
+    """SIGKILL to a program that the bench started on a node: containerd, kubelet, or one of a stack. It is
+    started again at the end."""
+    words = ends(process, on)[1]
+    with step(words):
+        current().cluster.node(on).kill(process)
+        current().undo_at_end(words, starter(process, on), Stage.OUTAGE)
+
+
+def at(what: str, node: str) -> str:
+    return f"{what} on node {node}" if node else what
+
+
+def ends(what: str, node: str) -> list[str]:
+    return [f"{verb} {at(what, node)}" for verb in ("stop", "kill")]
+
+
+def starter(what: str, node: str) -> Callable[[], None]:
+    """Starts a component, or a program of a stack, and waits for it as far as one can tell from outside."""
+    if what == "kubelet":
+        return lambda: start_kubelet(current().cluster.node(node))
+    if what in (API_SERVER, "containerd"):
+        return action(what, node, "start")
+    return lambda: current().cluster.node(node).respawn(what)
+
+
+def start_kubelet(node: Any) -> None:
+    node.start_kubelet()
+    node.wait_kubelet()
 
 
 def action(what: str, node: str, verb: str) -> Callable[[], None]:
@@ -253,23 +258,18 @@ def node_action(node: str, verb: str, what: str) -> Callable[[], None]:
     return found
 
 
-def kill(process: str, on: str) -> None:
-    """SIGKILL to a program that the bench started on a node: containerd, kubelet, or one of a stack."""
-    with step(f"kill {process} on node {on}"):
-        current().cluster.node(on).kill(process)
-
-
 def reboot(node: str) -> None:
     """The simulated machine reboots: everything on it dies and starts again, under a new boot id."""
     with step(f"reboot node {node}"):
         current().cluster.node(node).reboot()
+        current().forget_outages(at("", node))
 
 
 def cut_network(node: str) -> None:
     words = f"cut the network of node {node}"
     with step(words):
         current().cluster.node(node).cut_network()
-        current().undo_at_end(words, current().cluster.node(node).restore_network)
+        current().undo_at_end(words, current().cluster.node(node).restore_network, Stage.OUTAGE)
 
 
 def restore_network(node: str) -> None:
@@ -298,102 +298,21 @@ def serve(what: str, on: str, **settings: str) -> None:
     stack = current().stack
     words = f"serve {what} on node {on} with {stack.name}'s stack"
     with step(words):
-        current().undo_at_end(words, lambda: stack.withdraw(what, current().cluster.node(on)))
+        current().undo_at_end(words, lambda: end_service(what, on))
         stack.serve(what, current().cluster, current().cluster.node(on), settings)
 
 
 def withdraw(what: str, on: str) -> None:
-    """Ends what serve() started."""
+    """Ends what serve() started, and removes what that has left."""
     stack = current().stack
     with step(f"withdraw {what} on node {on}"):
-        stack.withdraw(what, current().cluster.node(on))
+        end_service(what, on)
         current().forget_undo(f"serve {what} on node {on} with {stack.name}'s stack")
 
 
-# ---- the bench itself ----
-
-
-@contextlib.contextmanager
-def cluster_of(nodes: dict[str, str]) -> Iterator[Any]:
-    """A cluster of the scenario's own, which the verbs act on inside the block."""
-    bench = current()
-    outer = bench.cluster
-    with step(f"start a cluster of {', '.join(nodes)}"):
-        bench.cluster = bench.start_cluster(nodes)
-    try:
-        yield bench.cluster
-    except Exception:
-        bench.collect(bench.cluster)
-        raise
-    finally:
-        own, bench.cluster = bench.cluster, outer
-        with step("stop the cluster"):
-            own.stop()
-
-
-def expect_no_residue(*kinds: str) -> None:
-    """Nothing (of these kinds) is left on the machine of the clusters that this run has started."""
-    bench = current()
-    with step(f"expect no residue: {', '.join(kinds) or 'of any kind'}"):
-        found = residue.settle(bench.before, *bench.marks, kinds=kinds)
-        if found:
-            names = ", ".join(bench.marks)
-            raise Unexpected(f"nothing left of the clusters {names}", residue.describe(found), where())
-
-
-@dataclasses.dataclass
-class Harness:
-    """An `e2e up` in a process of its own, with a cluster that is ready."""
-
-    cluster: str
-    process: subprocess.Popen[str]
-
-    def kill(self) -> None:
-        with step(f"kill -9 the harness of cluster {self.cluster}"), self.process:
-            self.process.kill()
-
-    def end(self) -> None:
-        """As `e2e down` does: it takes its cluster with it. Nothing, where it was killed before."""
-        with self.process:
-            self.process.terminate()
-
-
-def start_harness(nodes: dict[str, str]) -> Harness:
-    """Starts a cluster as a user does, in another process, and returns when it is ready."""
-    bench = current()
-    name = new_mark(bench.marks)
-    wanted = [word for node, profile in nodes.items() for word in ("--node", f"{node}={profile}")]
-    wanted += ["--build", str(bench.build)] if bench.build else []
-    with step(f"`e2e up --name {name} {' '.join(wanted)}` in another process"):
-        process = subprocess.Popen(
-            [str(E2E), "up", "--name", name, *wanted], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True,
-        )
-        harness = Harness(name, process)
-        bench.undo_at_end(f"end the harness of {name}", harness.end)
-        said = []
-        for line in process.stdout:
-            said.append(line)
-            if line.strip() == f"cluster {name} is ready":
-                return harness
-        raise Unexpected(f"cluster {name} is ready", "".join(said[-20:]), where())
-
-
-def e2e(*arguments: str) -> Seen:
-    """What the bench's own command writes; it must end with 0."""
-    words = f"`e2e {shlex.join(arguments)}`"
-    with step(words):
-        done = finished(f"{words} ends", lambda: subprocess.run(
-            [str(E2E), *arguments], capture_output=True, text=True, check=False, timeout=E2E_SECONDS
-        ))
-        if done.returncode != 0:
-            raise Unexpected(f"{words} succeeds", error_of(done), where())
-        return Seen(done.stdout.strip(), words)
-
-
-@contextlib.contextmanager
-def measure(words: str) -> Iterator[None]:
-    """Notes how long the block takes, for `e2e run --times`."""
-    begin = time.monotonic()
-    yield
-    current().times.append((words, time.monotonic() - begin))
+def end_service(what: str, node: str) -> None:
+    """Returns when the node no longer offers what was served: a later wait must not see it any more."""
+    stack = current().stack
+    stack.withdraw(what, current().cluster, current().cluster.node(node))
+    for beginning in stack.part(what).resources:
+        wait_for(offered(beginning, on=node), 0)

@@ -4,13 +4,14 @@ import io
 import json
 import subprocess
 import unittest
+from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from support.shell import Failure
 
-from testbench import scenario_bench, stacks, verbs
-from testbench.scenario_bench import Bench, Progress, Unexpected
+from testbench import programs, scenario_bench, stacks, verbs
+from testbench.scenario_bench import Bench, Progress, Stage, Unexpected
 
 POD = "/api/v1/namespaces/default/pods/a"
 EVENTS = "/api/v1/events?fieldSelector=involvedObject.name=a"
@@ -46,6 +47,12 @@ class FakeControlPlane:
         self._calls.append("start API server")
 
 
+VERBS = {
+    "restart_kubelet", "stop_kubelet", "start_kubelet", "wait_kubelet", "start_containerd", "reboot", "cut_network",
+    "restore_network", "spawn", "respawn", "stop", "kill",
+}
+
+
 class FakeNode:
     def __init__(self, name: str, calls: list) -> None:
         self.name = name
@@ -57,7 +64,7 @@ class FakeNode:
         return self.answer
 
     def __getattr__(self, verb: str):
-        if verb not in ("restart_kubelet", "reboot", "cut_network", "restore_network", "spawn", "stop", "kill"):
+        if verb not in VERBS:
             raise AttributeError(verb)
         return lambda *arguments: self._calls.append((self.name, verb, *arguments))
 
@@ -98,7 +105,9 @@ class Verbs(unittest.TestCase):
         self.cluster = FakeCluster()
         self.api = self.cluster.control_plane.api
         self.told = io.StringIO()
-        stack = stacks.Stack("fake", {"gpus": stacks.Part([], frozenset({"mig"}))})
+        plugin = stacks.Program("plugin", lambda *_: [])
+        self.enterContext(mock.patch.object(programs, "path", Path))
+        stack = stacks.Stack("fake", {"gpus": stacks.Part([plugin], frozenset({"mig"}), resources=("gpu/",))})
         self.bench = Bench(self.cluster, stack, Progress(self.told), before={})
         self.enterContext(scenario_bench.on(self.bench))
 
@@ -259,19 +268,53 @@ class Verbs(unittest.TestCase):
     def test_what_a_scenario_leaves_stopped_is_started_again(self) -> None:
         verbs.stop("API server")
         verbs.cut_network("dgx")
-        self.assertEqual(self.bench.put_back(), [])
+        self.assertEqual(self.bench.put_back(Stage.OUTAGE), [])
         wanted = ["stop API server", ("dgx", "cut_network"), ("dgx", "restore_network"), "start API server"]
         self.assertEqual(self.cluster.calls, wanted)
 
     def test_what_a_scenario_started_again_is_left_alone(self) -> None:
         verbs.stop("API server")
         verbs.start("API server")
-        self.bench.put_back()
+        self.bench.put_back(Stage.OUTAGE)
         self.assertEqual(self.cluster.calls, ["stop API server", "start API server"])
+
+    def test_what_a_scenario_killed_is_started_again(self) -> None:
+        for process, wanted in (
+            ("plugin", [("respawn", "plugin")]), ("containerd", [("start_containerd",)]),
+            ("kubelet", [("start_kubelet",), ("wait_kubelet",)]),
+        ):
+            with self.subTest(process):
+                verbs.kill(process, on="dgx")
+                self.cluster.calls.clear()
+                self.assertEqual(self.bench.put_back(Stage.OUTAGE), [])
+                self.assertEqual(self.cluster.calls, [("dgx", *call) for call in wanted])
+
+    def test_nothing_is_started_twice_after_a_reboot_a_start_or_a_restart(self) -> None:
+        verbs.kill("kubelet", on="dgx")
+        verbs.stop("kubelet", on="mixed")
+        verbs.reboot("dgx")
+        verbs.restart("kubelet", on="mixed")
+        verbs.kill("containerd", on="mixed")
+        verbs.start("containerd", on="mixed")
+        self.cluster.calls.clear()
+        self.bench.put_back(Stage.OUTAGE)
+        self.assertEqual(self.cluster.calls, [])
+
+    def test_withdraw_waits_until_the_node_offers_nothing(self) -> None:
+        amounts = [{"gpu/whole": "8", "cpu": "4"}, {"gpu/whole": "0", "gpu/slice": "2"}, {"gpu/whole": "0"}]
+        answers = [{"status": {"allocatable": amount}} for amount in amounts]
+        self.api.answers["/api/v1/nodes/dgx"] = [*answers, {}]
+        verbs.serve("gpus", on="dgx")
+        verbs.withdraw("gpus", on="dgx")
+        self.assertEqual(self.api.answers["/api/v1/nodes/dgx"], [{}])
+        self.assertEqual(self.cluster.calls[-1], ("dgx", "stop", "plugin"))
+        self.cluster.calls.clear()
+        self.bench.put_back(Stage.NODE)
+        self.assertEqual(self.cluster.calls, [])
 
     def test_a_partitioned_gpu_is_made_whole_again(self) -> None:
         verbs.partition("dgx", 0, "1g.5gb:7")
-        self.bench.put_back()
+        self.bench.put_back(Stage.NODE)
         command = ("dgx", "partita", "mig", "apply", "--gpu", "0", "--yes", "--want")
         self.assertEqual(self.cluster.calls, [(*command, "1g.5gb:7"), (*command, "off")])
 
@@ -289,7 +332,7 @@ class Verbs(unittest.TestCase):
         gone = []
         self.bench.undo_at_end("first", lambda: gone.append("first"))
         self.bench.undo_at_end("second", lambda: 1 / 0)
-        self.assertEqual(self.bench.put_back(), ["second: division by zero"])
+        self.assertEqual(self.bench.put_back(Stage.NODE), ["second: division by zero"])
         self.assertEqual(gone, ["first"])
 
 
