@@ -5,7 +5,7 @@ from testbench.verbs import (
 )
 
 NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
-WORK = ["busybox", "pgrep", "-f", "^sleep 86398"]  # on its node, the process of a pod below
+WORK = "grep -lzx '8639[8]' /proc/[0-9]*/cmdline"  # the process of a pod below, seen from its node
 BEGAN = "cut -d' ' -f22 /proc/1/stat"
 
 
