@@ -243,7 +243,10 @@ class ScenarioFiles(unittest.TestCase):
         self.assertEqual(self.told.getvalue().count("ZeroDivisionError"), 1)
 
     def test_what_belongs_to_an_ended_cluster_is_not_put_back(self) -> None:
-        body = "from testbench.verbs import cluster_of, partition\n    with cluster_of({'y': 'p'}): partition('y', 0, '7g')"
+        body = (
+            "from testbench.verbs import cluster_of, partition\n"
+            "    with cluster_of({'y': 'p'}): partition('y', 0, '7g.40gb')"
+        )
         self.assertEqual(self.run_all(self.simple("a", {}, body)), scenario.OK)
         self.assertNotIn("not put back", self.told.getvalue())
 
