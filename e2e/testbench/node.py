@@ -240,13 +240,9 @@ class Node:
         self.machine.stop(name, signal.SIGKILL)
 
     def respawn(self, name: str) -> None:
+        if name not in self._spawned:
+            raise Failure(f"no service {name!r} on {self.name}; there are: {', '.join(self._spawned) or 'none'}")
         self.machine.spawn(name, *self._spawned[name])
-
-    def is_running(self, name: str) -> bool:
-        return self.machine.exit_status(name) is None
-
-    def log(self, name: str) -> str:
-        return self.machine.log_path(name).read_text(encoding="utf-8", errors="replace")
 
     # ---- network ----
 
