@@ -19,7 +19,7 @@ from typing import Any
 from support.shell import Failure, SetupError
 
 from testbench import collect, residue, stacks
-from testbench.scenario_bench import Bench, Progress, Stage, WrongUse, new_mark, on
+from testbench.scenario_bench import OUTAGES, Bench, Progress, Stage, WrongUse, new_mark, on
 from testbench.state import StateFolder
 
 E2E = Path(__file__).resolve().parent.parent
@@ -223,7 +223,7 @@ class Session:
 
     def _put_back(self, bench: Bench, cluster: Any) -> list[str]:
         """A pod's claim can be given back only while its driver runs: pods go before what serves them."""
-        problems = bench.put_back(Stage.OUTAGE)
+        problems = bench.put_back(*OUTAGES)
         if cluster is not None:
             problems += remove_objects(cluster, PODS)
         problems += bench.put_back(Stage.NODE)

@@ -97,9 +97,16 @@ def short(words: str) -> str:
 class Stage(enum.Enum):
     """When what a step changed is put back: each needs those before it."""
 
-    OUTAGE = "first: nothing else can be put back while it lasts"
+    NETWORK = "first: nothing else can be put back while a node is cut off"
+    API_SERVER = "next: whoever starts asks it"
+    CONTAINERD = "a kubelet ends at once without it"
+    KUBELET = "programs tell it what they serve"
+    PROGRAM = "of a stack"
     NODE = "when the pods that use it are gone"
     MACHINE = "even where a failed cluster just ends: it is outside of it"
+
+
+OUTAGES = (Stage.NETWORK, Stage.API_SERVER, Stage.CONTAINERD, Stage.KUBELET, Stage.PROGRAM)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,17 +144,17 @@ class Bench:
 
     def forget_outages(self, ending: str) -> None:
         """Those whose words end so are over."""
-        over = [undo.words for undo in self._undo if undo.stage is Stage.OUTAGE and undo.words.endswith(ending)]
+        over = [undo.words for undo in self._undo if undo.stage in OUTAGES and undo.words.endswith(ending)]
         self.forget_undo(*over)
 
     def forget_cluster(self, cluster: Any) -> None:
         """It has ended: nothing of it needs to be put back."""
         self._undo = [undo for undo in self._undo if undo.cluster is not cluster or undo.stage is Stage.MACHINE]
 
-    def put_back(self, stage: Stage) -> list[str]:
-        """Undoes everything of a stage, however much of it fails; returns what failed."""
+    def put_back(self, *stages: Stage) -> list[str]:
+        """Undoes everything of these stages, one after the other, however much of it fails; returns what failed."""
         problems = []
-        for undo in [undo for undo in reversed(self._undo) if undo.stage is stage]:
+        for undo in [undo for stage in stages for undo in reversed(self._undo) if undo.stage is stage]:
             self._undo.remove(undo)
             try:
                 undo.action()

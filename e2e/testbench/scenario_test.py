@@ -217,7 +217,7 @@ class ScenarioFiles(unittest.TestCase):
             "from testbench.scenario_bench import Stage, current\n"
             "    calls = current().cluster.calls\n"
             "    current().undo_at_end('serve', lambda: calls.append('withdraw'))\n"
-            "    current().undo_at_end('stop', lambda: calls.append('start'), Stage.OUTAGE)\n"
+            "    current().undo_at_end('stop', lambda: calls.append('start'), Stage.KUBELET)\n"
         )
         calls: list[str] = []
         with mock.patch.object(StartedCluster, "stop", lambda cluster: calls.extend(cluster.calls)):

@@ -204,7 +204,7 @@ def stop(what: str, on: str = "") -> None:
     """stop("API server"), or stop("kubelet", on="dgx"); it is started again at the end."""
     with step(ends(what, on)[0]):
         action(what, on, "stop")()
-        current().undo_at_end(ends(what, on)[0], starter(what, on), Stage.OUTAGE)
+        current().undo_at_end(ends(what, on)[0], starter(what, on), stage_of(what))
 
 
 def start(what: str, on: str = "") -> None:
@@ -220,7 +220,12 @@ def kill(process: str, on: str) -> None:
     words = ends(process, on)[1]
     with step(words):
         current().cluster.node(on).kill(process)
-        current().undo_at_end(words, starter(process, on), Stage.OUTAGE)
+        current().undo_at_end(words, starter(process, on), stage_of(process))
+
+
+def stage_of(what: str) -> Stage:
+    stages = {API_SERVER: Stage.API_SERVER, "containerd": Stage.CONTAINERD, "kubelet": Stage.KUBELET}
+    return stages.get(what, Stage.PROGRAM)
 
 
 def at(what: str, node: str) -> str:
@@ -269,7 +274,7 @@ def cut_network(node: str) -> None:
     words = f"cut the network of node {node}"
     with step(words):
         current().cluster.node(node).cut_network()
-        current().undo_at_end(words, current().cluster.node(node).restore_network, Stage.OUTAGE)
+        current().undo_at_end(words, current().cluster.node(node).restore_network, Stage.NETWORK)
 
 
 def restore_network(node: str) -> None:

@@ -11,7 +11,7 @@ from unittest import mock
 from support.shell import Failure
 
 from testbench import programs, scenario_bench, stacks, verbs
-from testbench.scenario_bench import Bench, Progress, Stage, Unexpected
+from testbench.scenario_bench import OUTAGES, Bench, Progress, Stage, Unexpected
 
 POD = "/api/v1/namespaces/default/pods/a"
 EVENTS = "/api/v1/events?fieldSelector=involvedObject.name=a"
@@ -268,14 +268,14 @@ class Verbs(unittest.TestCase):
     def test_what_a_scenario_leaves_stopped_is_started_again(self) -> None:
         verbs.stop("API server")
         verbs.cut_network("dgx")
-        self.assertEqual(self.bench.put_back(Stage.OUTAGE), [])
+        self.assertEqual(self.bench.put_back(*OUTAGES), [])
         wanted = ["stop API server", ("dgx", "cut_network"), ("dgx", "restore_network"), "start API server"]
         self.assertEqual(self.cluster.calls, wanted)
 
     def test_what_a_scenario_started_again_is_left_alone(self) -> None:
         verbs.stop("API server")
         verbs.start("API server")
-        self.bench.put_back(Stage.OUTAGE)
+        self.bench.put_back(*OUTAGES)
         self.assertEqual(self.cluster.calls, ["stop API server", "start API server"])
 
     def test_what_a_scenario_killed_is_started_again(self) -> None:
@@ -286,8 +286,19 @@ class Verbs(unittest.TestCase):
             with self.subTest(process):
                 verbs.kill(process, on="dgx")
                 self.cluster.calls.clear()
-                self.assertEqual(self.bench.put_back(Stage.OUTAGE), [])
+                self.assertEqual(self.bench.put_back(*OUTAGES), [])
                 self.assertEqual(self.cluster.calls, [("dgx", *call) for call in wanted])
+
+    def test_what_others_need_comes_back_before_them(self) -> None:
+        verbs.cut_network("dgx")
+        verbs.stop("API server")
+        for process in ("plugin", "containerd", "kubelet"):
+            verbs.kill(process, on="dgx")
+        self.cluster.calls.clear()
+        self.bench.put_back(*OUTAGES)
+        started = [call if isinstance(call, str) else call[1] for call in self.cluster.calls]
+        wanted = ["start_containerd", "start_kubelet", "wait_kubelet", "respawn"]
+        self.assertEqual(started, ["restore_network", "start API server", *wanted])
 
     def test_nothing_is_started_twice_after_a_reboot_a_start_or_a_restart(self) -> None:
         verbs.kill("kubelet", on="dgx")
@@ -297,7 +308,7 @@ class Verbs(unittest.TestCase):
         verbs.kill("containerd", on="mixed")
         verbs.start("containerd", on="mixed")
         self.cluster.calls.clear()
-        self.bench.put_back(Stage.OUTAGE)
+        self.bench.put_back(*OUTAGES)
         self.assertEqual(self.cluster.calls, [])
 
     def test_withdraw_waits_until_the_node_offers_nothing(self) -> None:
