@@ -8,6 +8,7 @@ import socket
 import ssl
 from typing import Any
 
+from support.shell import Failure
 from testbench import addresses
 from testbench.machine import Machine
 from testbench.pki import AUTHORITY, Pki
@@ -64,15 +65,24 @@ class ApiClient:
 
     def get(self, path: str) -> tuple[int, str]:
         """Status and body. OSError when nobody answers."""
+        return self._request("GET", path)
+
+    def create(self, path: str, made: dict[str, Any]) -> None:
+        """Puts one more object into the collection at `path`."""
+        status, body = self._request("POST", path, json.dumps(made))
+        if status != http.client.CREATED:
+            raise Failure(f"POST {path}: HTTP {status}: {body.strip()}")
+
+    def _request(self, method: str, path: str, body: str | None = None) -> tuple[int, str]:
         context = ssl.create_default_context(cafile=str(self._pki.certificate(AUTHORITY)))
         context.load_cert_chain(self._pki.certificate("admin"), self._pki.key("admin"))
         connection = Connection(self._machine.pid, context)
         try:
-            connection.request("GET", path)
+            connection.request(method, path, body, {"Content-Type": "application/json"} if body else {})
             answer = connection.getresponse()
             return answer.status, answer.read().decode(errors="replace")
         except http.client.HTTPException as error:
-            raise OSError(f"GET {path}: {error!r}") from error
+            raise OSError(f"{method} {path}: {error!r}") from error
         finally:
             connection.close()
 

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from support.shell import Failure
 from testbench import addresses, network
 from testbench.addresses import NodeAddresses
 from testbench.api_client import ApiClient
 from testbench.machine import SYSTEM_PATH, FileSystem, Machine
-from testbench.pki import AUTHORITY, Pki, control_plane_identities
+from testbench.pki import AUTHORITY, KUBELET_CLIENT, Pki, control_plane_identities
 from testbench.readiness import wait_for
 
 NAME = "control-plane"
@@ -50,6 +51,7 @@ class ControlPlane:
     def finish(self) -> None:
         """The others give up when nobody answers for some seconds, so they come second."""
         self.wait_for_api()
+        self.api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", kubelet_access())
         self._spawn("kube-controller-manager", self._controller_manager())
         self._spawn("kube-scheduler", self._scheduler())
 
@@ -146,6 +148,16 @@ class ControlPlane:
             f"--kubeconfig={file}", f"--authentication-kubeconfig={file}", f"--authorization-kubeconfig={file}",
             "--leader-elect=false", "--profiling=false", "--v=2",
         ]
+
+
+def kubelet_access() -> dict[str, Any]:
+    """The API server may ask a kubelet for logs, exec and the like, and is nobody's master."""
+    group = "rbac.authorization.k8s.io"
+    return {
+        "apiVersion": f"{group}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": KUBELET_CLIENT},
+        "subjects": [{"apiGroup": group, "kind": "User", "name": KUBELET_CLIENT}],
+        "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "system:kubelet-api-admin"},
+    }
 
 
 def unfinished(body: str) -> str:

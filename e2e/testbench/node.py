@@ -96,11 +96,15 @@ class Node:
         )
         covered = {**node_files.KERNEL_SETTINGS, "/proc/sys/kernel/random/boot_id": self.boot_id() + "\n"}
         self.machine.boot(
-            FileSystem(around.keep, disk, files, covered), around.simulator.run_in_view(self.name),
+            FileSystem(self._keep(), disk, files, covered), around.simulator.run_in_view(self.name),
             {**around.simulator.environment, "PATH": SYSTEM_PATH},
         )
         others = [addresses for name, addresses in around.plan.items() if name != self.name]
         network.connect(around.control_plane.machine, self.machine, self.addresses, others)
+
+    def _keep(self) -> list[Path]:
+        """Of the cluster's folder a node sees its own part: neither the others' keys nor their hardware."""
+        return [*self._around.keep, self.machine.folder, self._around.simulator.folder / self.name]
 
     def _import_images(self) -> None:
         for archive in self._around.images:
@@ -112,10 +116,9 @@ class Node:
     # ---- kubelet and containerd ----
 
     def start_kubelet(self) -> None:
-        kubeconfig = self._around.pki.kubeconfig(f"{self.name}-kubelet")
         self.machine.spawn("kubelet", [
             str(self._around.program("kubelet")), f"--config={node_files.KUBELET_CONFIG}",
-            f"--kubeconfig={kubeconfig}", f"--node-ip={self.addresses.address}", "--v=2",
+            f"--kubeconfig={node_files.KUBELET_ACCESS}", f"--node-ip={self.addresses.address}", "--v=2",
         ], self.environment())
 
     def stop_kubelet(self) -> None:
@@ -128,7 +131,7 @@ class Node:
         self.wait_kubelet()
 
     def start_containerd(self) -> None:
-        """Returns when it answers."""
+        """Returns when it answers, and the kubelet, if one runs, has found it again."""
         containerd = self._around.program("containerd")
         self.machine.spawn(
             "containerd", [str(containerd), f"--config={node_files.CONTAINERD_CONFIG}"], self.environment()
@@ -138,6 +141,8 @@ class Node:
             say=self._around.say, explain=lambda: self.machine.last_words("containerd"),
             dead=lambda: self._death("containerd"),
         )
+        if self._runs("kubelet") and self._around.control_plane.answers():
+            self._wait_for_kubelet("reaches containerd", self._runtime_missing)
 
     def stop_containerd(self) -> None:
         self.machine.stop("containerd")
@@ -150,6 +155,12 @@ class Node:
     def _containerd_missing(self) -> str:
         done = self.run([str(self._around.program("ctr")), "version"])
         return "" if done.returncode == 0 else "it does not answer yet"
+
+    def _runtime_missing(self) -> str:
+        """A kubelet tries to connect again only now and then; until it has, it refuses every exec. This
+        question it hands on to containerd."""
+        found = self._around.control_plane.api.object(f"/api/v1/nodes/{self.name}/proxy/runningpods/")
+        return "it does not, yet" if found is None else ""
 
     # ---- readiness ----
 
@@ -191,6 +202,10 @@ class Node:
             return "it does not answer the API server yet"
         unknown = living(wanted) - set(map(uid, known["items"] or []))
         return f"{len(unknown)} are unknown to it" if unknown else ""
+
+    def _runs(self, name: str) -> bool:
+        known = self.machine.programs().get(name)
+        return known is not None and known["exit"] is None
 
     def _death(self, name: str) -> str:
         status = self.machine.exit_status(name)

@@ -1,9 +1,11 @@
 """What kubelet and containerd of a node are told, as the texts of their configuration files."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from testbench import addresses, network
+from testbench import pki as pki_files
 from testbench.addresses import NodeAddresses
 from testbench.pki import AUTHORITY, Pki
 
@@ -14,6 +16,8 @@ KUBELET_CONFIG = "/etc/kubernetes/kubelet.json"
 BASE_SPEC = "/etc/containerd/base-spec.json"
 HARDWARE = "/run/partita-sim"
 RUNC = "/usr/sbin/runc"
+KUBELET_ACCESS = "/etc/kubernetes/kubelet.kubeconfig"
+KEYS = Path("/etc/kubernetes/pki")
 
 # What a kubelet would otherwise write to the one kernel that all nodes and the host share.
 KERNEL_SETTINGS = {
@@ -32,17 +36,27 @@ def files(
 ) -> dict[str, str]:
     """Path on the node -> text."""
     return {
+        **keys_of(node, pki),
         "/etc/hosts": addresses.hosts_file(control_plane, plan),
         "/etc/hostname": node + "\n",
         "/etc/resolv.conf": "",
         CONTAINERD_CONFIG: containerd(snapshotter),
         BASE_SPEC: json.dumps(with_hardware(base_spec), indent=1),
-        KUBELET_CONFIG: json.dumps(kubelet(node, pki, cgroup), indent=1),
+        KUBELET_CONFIG: json.dumps(kubelet(node, cgroup), indent=1),
         "/etc/cni/net.d/10-pods.conflist": json.dumps(network.pod_network(plan[node]), indent=1),
     }
 
 
-def kubelet(node: str, pki: Pki, cgroup: str) -> dict[str, Any]:
+def keys_of(node: str, pki: Pki) -> dict[str, str]:
+    """A node holds its own keys, and of the cluster's others none."""
+    client, server = f"{node}-kubelet", f"{node}-kubelet-server"
+    own = [pki.certificate(AUTHORITY)]
+    own += [path(name) for name in (client, server) for path in (pki.certificate, pki.key)]
+    access = json.dumps(pki_files.kubeconfig_document(KEYS, client), indent=1)
+    return {KUBELET_ACCESS: access, **{str(KEYS / path.name): path.read_text(encoding="utf-8") for path in own}}
+
+
+def kubelet(node: str, cgroup: str) -> dict[str, Any]:
     identity = f"{node}-kubelet-server"
     return {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
@@ -50,11 +64,11 @@ def kubelet(node: str, pki: Pki, cgroup: str) -> dict[str, Any]:
         "authentication": {
             "anonymous": {"enabled": False},
             "webhook": {"enabled": True},
-            "x509": {"clientCAFile": str(pki.certificate(AUTHORITY))},
+            "x509": {"clientCAFile": str(pki_files.certificate(KEYS, AUTHORITY))},
         },
         "authorization": {"mode": "Webhook"},
-        "tlsCertFile": str(pki.certificate(identity)),
-        "tlsPrivateKeyFile": str(pki.key(identity)),
+        "tlsCertFile": str(pki_files.certificate(KEYS, identity)),
+        "tlsPrivateKeyFile": str(pki_files.key(KEYS, identity)),
         "readOnlyPort": 0,
         "containerRuntimeEndpoint": f"unix://{CONTAINERD_SOCKET}",
         "cgroupDriver": "cgroupfs",
@@ -71,6 +85,9 @@ def kubelet(node: str, pki: Pki, cgroup: str) -> dict[str, Any]:
         "evictionHard": {name: "0%" for name in ("imagefs.available", "nodefs.available", "nodefs.inodesFree")},
         "imageGCHighThresholdPercent": 100,
         "featureGates": {"DRADeviceTaintRules": True},
+        # What changes is told within a second; what does not, as seldom as always.
+        "nodeStatusUpdateFrequency": "1s",
+        "nodeStatusReportFrequency": "5m",
         "logging": {"verbosity": 2},
     }
 

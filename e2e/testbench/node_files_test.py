@@ -15,6 +15,9 @@ class NodeFiles(unittest.TestCase):
         scratch = tempfile.TemporaryDirectory()
         self.addCleanup(scratch.cleanup)
         self.pki = Pki(Path(scratch.name))
+        for file in ("ca", "admin", "a-kubelet", "b-kubelet", "b-kubelet-server"):
+            self.pki.key(file).write_text(f"key of {file}", encoding="utf-8")
+            self.pki.certificate(file).write_text(f"certificate of {file}", encoding="utf-8")
         self.files = node_files.files(
             "b", self.pki, "/partita-e2e/c/b", "overlayfs", BASE, addresses.plan(["a", "b"]), "control-plane"
         )
@@ -30,7 +33,19 @@ class NodeFiles(unittest.TestCase):
         self.assertIs(kubelet["authentication"]["anonymous"]["enabled"], False)
         self.assertEqual(kubelet["authorization"]["mode"], "Webhook")
         self.assertEqual(kubelet["readOnlyPort"], 0)
-        self.assertEqual(kubelet["tlsCertFile"], str(self.pki.certificate("b-kubelet-server")))
+        self.assertEqual(kubelet["tlsCertFile"], "/etc/kubernetes/pki/b-kubelet-server.crt")
+
+    def test_a_node_has_its_own_keys_and_no_others(self) -> None:
+        held = {text for text in self.files.values() if text.startswith("key of")}
+        self.assertEqual(held, {"key of b-kubelet", "key of b-kubelet-server"})
+        access = json.loads(self.files[node_files.KUBELET_ACCESS])
+        self.assertEqual(self.files[access["users"][0]["user"]["client-key"]], "key of b-kubelet")
+        authority = access["clusters"][0]["cluster"]["certificate-authority"]
+        self.assertEqual(self.files[authority], "certificate of ca")
+
+    def test_the_kubelet_tells_what_changed_within_a_second(self) -> None:
+        kubelet = json.loads(self.files[node_files.KUBELET_CONFIG])
+        self.assertEqual(kubelet["nodeStatusUpdateFrequency"], "1s")
 
     def test_containerd_gives_every_container_the_hardware(self) -> None:
         config = tomllib.loads(self.files[node_files.CONTAINERD_CONFIG])

@@ -10,6 +10,7 @@ from testbench import addresses
 
 DAYS = 30
 AUTHORITY = "ca"
+KUBELET_CLIENT = "kube-apiserver-kubelet-client"  # what the API server is to a kubelet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +42,7 @@ def control_plane_identities() -> list[Identity]:
     return [
         Identity("api-server", "kube-apiserver",
                  serves=(*(f"DNS:{name}" for name in names), *(f"IP:{ip}" for ip in ips))),
-        Identity("api-server-to-kubelet", "kube-apiserver-kubelet-client", ("system:masters",)),
+        Identity("api-server-to-kubelet", KUBELET_CLIENT),
         Identity("admin", "admin", ("system:masters",)),
         Identity("controller-manager", "system:kube-controller-manager"),
         Identity("scheduler", "system:kube-scheduler"),
@@ -86,36 +87,45 @@ class Pki:
         )
 
     def key(self, name: str) -> Path:
-        return self.folder / f"{name}.key"
+        return key(self.folder, name)
 
     def certificate(self, name: str) -> Path:
-        return self.folder / f"{name}.crt"
+        return certificate(self.folder, name)
 
     def kubeconfig(self, name: str) -> Path:
         """The file with which the identity `name` talks to the API server."""
         path = self.folder / f"{name}.kubeconfig"
-        text = json.dumps(self.kubeconfig_document(name), indent=1)
+        text = json.dumps(kubeconfig_document(self.folder, name), indent=1)
         path.write_text(text, encoding="utf-8")
         return path
-
-    def kubeconfig_document(self, name: str) -> dict:
-        server = f"https://{addresses.CONTROL_PLANE}:{addresses.API_PORT}"
-        user = {"client-certificate": str(self.certificate(name)), "client-key": str(self.key(name))}
-        cluster = {"server": server, "certificate-authority": str(self.certificate(AUTHORITY))}
-        return {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "clusters": [{"name": "e2e", "cluster": cluster}],
-            "users": [{"name": name, "user": user}],
-            "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": name}}],
-            "current-context": "e2e",
-        }
 
     def _openssl(self, *arguments: str | Path) -> None:
         command = ["openssl", *map(str, arguments)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
         if done.returncode != 0:
             raise SetupError(f"{' '.join(command)}: {done.stderr.strip()}")
+
+
+def key(folder: Path, name: str) -> Path:
+    return folder / f"{name}.key"
+
+
+def certificate(folder: Path, name: str) -> Path:
+    return folder / f"{name}.crt"
+
+
+def kubeconfig_document(folder: Path, name: str) -> dict:
+    server = f"https://{addresses.CONTROL_PLANE}:{addresses.API_PORT}"
+    user = {"client-certificate": str(certificate(folder, name)), "client-key": str(key(folder, name))}
+    cluster = {"server": server, "certificate-authority": str(certificate(folder, AUTHORITY))}
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "e2e", "cluster": cluster}],
+        "users": [{"name": name, "user": user}],
+        "contexts": [{"name": "e2e", "context": {"cluster": "e2e", "user": name}}],
+        "current-context": "e2e",
+    }
 
 
 NEW_KEY = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-noenc")

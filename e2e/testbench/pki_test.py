@@ -15,9 +15,9 @@ class Identities(unittest.TestCase):
         self.assertEqual(client.serves, ())
         self.assertEqual(server.serves, ("DNS:a", "IP:10.64.0.11"))
 
-    def test_only_the_administrator_and_the_api_server_are_masters(self) -> None:
+    def test_only_the_administrator_is_master(self) -> None:
         masters = [one.file for one in pki.control_plane_identities() if "system:masters" in one.groups]
-        self.assertEqual(masters, ["api-server-to-kubelet", "admin"])
+        self.assertEqual(masters, ["admin"])
 
     def test_a_client_can_not_serve(self) -> None:
         self.assertNotIn("serverAuth", Identity("c", "c").extensions)
