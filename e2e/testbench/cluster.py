@@ -12,7 +12,7 @@ from typing import Any
 
 from support import cache
 from support.shell import Failure, SetupError
-from testbench import addresses, collect, images, node_files, programs, state
+from testbench import addresses, cgroups, collect, images, listeners, node_files, programs, state
 from testbench.control_plane import NAME as CONTROL_PLANE
 from testbench.control_plane import ControlPlane
 from testbench.machine import Machine
@@ -38,6 +38,8 @@ AT_ONCE = 4
 KUBECTL_SECONDS = 120
 KUBECTL_NAMESPACES = ("net", "pid")  # it ends with the cluster, and sees the files of whoever calls it
 ACCOUNT_SECONDS = 60
+# The caller's proxy does not lead into the cluster's closed network. Programs read one name or the other.
+NO_PROXY = {name: f"{addresses.NETWORK},localhost,127.0.0.1" for name in ("NO_PROXY", "no_proxy")}
 
 
 class Cluster:
@@ -81,6 +83,7 @@ class Cluster:
         check_machine()
         self._state.claim(self.build)
         self._claimed = True
+        self._listened = listeners.on_host()
         try:
             self._start()
         except Exception as error:
@@ -97,7 +100,7 @@ class Cluster:
         self._make_parts()
         for node in self._nodes.values():
             node.make()
-        self.control_plane.start(self._keep(), self.plan)
+        self.control_plane.start([*self._keep(), self.folder], self.plan)
         self._start_beside_each_other()
         for node in self._nodes.values():
             node.start_kubelet()
@@ -155,7 +158,8 @@ class Cluster:
         return [self.build / "bin", *sorted({path.parent for path in self.programs.values()})]
 
     def _keep(self) -> list[Path]:
-        return [REPOSITORY, Path(cache.cache_directory()), self.build, *self._path(), self.folder]
+        """Of the host, for every machine."""
+        return [REPOSITORY, Path(cache.cache_directory()), self.build, *self._path()]
 
     def _wait_for_account(self) -> None:
         """Pods are refused until the controllers have made the service account that they run under."""
@@ -199,6 +203,10 @@ class Cluster:
         """The control plane's and the nodes'."""
         return dict(self._machines)
 
+    def new_listeners(self) -> list[str]:
+        """What listens in the host's network since the start, and may be the cluster's."""
+        return listeners.opened_since(self._listened, cgroups.cluster_path(self.name))
+
     def logs(self) -> list[Path]:
         """Of every component."""
         return sorted(path for machine in self._machines.values() for path in machine.logs.glob("*.log"))
@@ -225,12 +233,9 @@ class Cluster:
 
 
 def kubectl_environment(folder: Path, kubeconfig: Path) -> dict[str, str]:
-    """Nothing of the user's own is read or written, and no proxy of the user's stands before the cluster's
-    closed network. Go reads NO_PROXY or no_proxy, whichever is there first."""
-    return {
-        "KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(folder / "kubectl-cache"), "KUBERC": "off",
-        "NO_PROXY": addresses.NETWORK, "no_proxy": addresses.NETWORK,
-    }
+    """Nothing of the user's own is read or written."""
+    own = {"KUBECONFIG": str(kubeconfig), "KUBECACHEDIR": str(folder / "kubectl-cache"), "KUBERC": "off"}
+    return {**own, **NO_PROXY}
 
 
 def check_machine() -> None:

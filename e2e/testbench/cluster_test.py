@@ -15,7 +15,8 @@ from testbench.state import StateFolder
 class Environment(unittest.TestCase):
     def test_no_proxy_of_the_caller_stands_before_the_cluster(self) -> None:
         environment = clusters.kubectl_environment(Path("/c"), Path("/c/admin"))
-        self.assertEqual((environment["NO_PROXY"], environment["no_proxy"]), ("10.64.0.0/16", "10.64.0.0/16"))
+        for name in ("NO_PROXY", "no_proxy"):
+            self.assertIn("10.64.0.0/16", environment[name].split(","))
 
 
 class CheckMachine(unittest.TestCase):

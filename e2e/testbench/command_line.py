@@ -11,7 +11,7 @@ from support import cache
 from support.shell import Failure, Log
 from testbench import cluster as clusters
 from testbench import detached, programs, scenario, stacks, state
-from testbench.cluster import KUBECTL_NAMESPACES, Cluster, kubectl_environment
+from testbench.cluster import KUBECTL_NAMESPACES, NO_PROXY, Cluster, kubectl_environment
 from testbench.control_plane import NAME as CONTROL_PLANE
 from testbench.detached import FAILED, OK
 from testbench.machine import Machine, enter
@@ -172,6 +172,7 @@ def kubectl(options: argparse.Namespace) -> int:
 
 def shell(options: argparse.Namespace) -> int:
     facts = facts_of(choose(options.name))
+    os.environ.update(NO_PROXY)
     os.environ.update(facts["environments"].get(options.node, {}))
     command = without_separator(options.command) or ["/bin/bash"]
     return execute(enter(pid_of(facts, options.node), command))
