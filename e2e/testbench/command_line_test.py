@@ -119,6 +119,14 @@ class CommandLine(unittest.TestCase):
         wanted = "nsenter --target=101 --mount --uts --ipc --net --pid --wdns=/ -- ls -- -l"
         self.assertEqual(" ".join(self.started[0]), wanted)
 
+    def test_no_proxy_of_the_caller_stands_before_a_shell_or_kubectl(self) -> None:
+        self.cluster("one", "a")
+        seen: list[str] = []
+        self.patch(os, "execvp", lambda program, command: seen.append(os.environ.get("NO_PROXY", "")))
+        self.call("shell", "a")
+        self.call("kubectl", "get", "pods")
+        self.assertEqual([text.split(",")[0] for text in seen], ["10.64.0.0/16"] * 2)
+
     def test_an_unknown_node_is_named_with_those_there_are(self) -> None:
         self.cluster("one", "a", "b")
         self.assertEqual(self.call("shell", "c"), (1, "e2e: no node 'c'; there are: control-plane, a, b\n"))
