@@ -134,7 +134,7 @@ class ControlPlane:
             f"--cluster-signing-key-file={pki.key(AUTHORITY)}",
             "--bind-address=127.0.0.1", "--allocate-node-cidrs=false", f"--feature-gates={FEATURES}",
             # Kubelets tell of themselves every second: one that is silent for so long is away.
-            "--node-monitor-period=1s", "--node-monitor-grace-period=12s",
+            "--node-monitor-period=1s", "--node-monitor-grace-period=16s",
             # With the default of 20 requests a second its controllers need 4 s to begin.
             "--kube-api-qps=1000", "--kube-api-burst=1000",
         ]

@@ -88,6 +88,7 @@ def kubelet(node: str, cgroup: str) -> dict[str, Any]:
         # What changes is told within a second; what does not, as seldom as always.
         "nodeStatusUpdateFrequency": "1s",
         "nodeStatusReportFrequency": "5m",
+        "nodeLeaseDurationSeconds": 8,  # renewed at a quarter of it, far within the grace period
         "logging": {"verbosity": 2},
     }
 

@@ -46,6 +46,7 @@ class NodeFiles(unittest.TestCase):
     def test_the_kubelet_tells_what_changed_within_a_second(self) -> None:
         kubelet = json.loads(self.files[node_files.KUBELET_CONFIG])
         self.assertEqual(kubelet["nodeStatusUpdateFrequency"], "1s")
+        self.assertEqual(kubelet["nodeLeaseDurationSeconds"], 8)
 
     def test_containerd_gives_every_container_the_hardware(self) -> None:
         config = tomllib.loads(self.files[node_files.CONTAINERD_CONFIG])
