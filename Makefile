@@ -36,7 +36,7 @@ release: setup-build build/release/build.ninja ## The binaries that are shipped 
 PREFIX ?= /usr
 .PHONY: install
 install: release ## Install the release build below PREFIX (/usr), for packages below DESTDIR
-	@DESTDIR="$(DESTDIR)" cmake --install build/release --prefix "$(PREFIX)"
+	@DESTDIR="$(DESTDIR)" cmake --install build/release --strip --prefix "$(PREFIX)"
 
 .PHONY: uninstall
 uninstall: ## Remove what the last `make install` put below DESTDIR
