@@ -75,11 +75,11 @@ fuzz: setup-build+fuzz build/fuzz/build.ninja ## Every fuzzer for FUZZ_SECONDS (
 	@scripts/fuzz build/fuzz $(or $(FUZZ_SECONDS),30)
 
 .PHONY: format
-format: setup-tidy ## clang-format on every C++ file
+format: setup-format ## clang-format on every C++ file
 	@git ls-files '*.cc' '*.h' | xargs clang-format -i
 
 .PHONY: check-format
-check-format: setup-tidy ## Fails where clang-format would change a file
+check-format: setup-format ## Fails where clang-format would change a file
 	@git ls-files '*.cc' '*.h' | xargs clang-format --dry-run -Werror
 
 .PHONY: tidy
