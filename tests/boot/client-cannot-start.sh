@@ -2,24 +2,13 @@
 # A unit that was stopped for a change and then cannot start keeps nothing else from it: the others
 # start, MIG is brought back now and in a later run, and the log says which one it was.
 source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/client.sh"
 
 up h200-vm
 run 0 on_node partita mig apply --want 7g.141gb
 reboot
-for name in client other; do
-  unit $name.service <<UNIT
-[Unit]
-DefaultDependencies=no
-Before=partita-mig.service
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/bin/sh -c 'echo $name starts >>$disk/log'
-ExecStop=/bin/sh -c 'echo $name stops >>$disk/log'
-UNIT
-  mkdir -p "$disk/units/multi-user.target.wants"
-  ln -s ../$name.service "$disk/units/multi-user.target.wants/"
-done
+gpu_client client
+gpu_client other
 mkdir -p "$disk/units/partita-mig.service.d"
 unit partita-mig.service.d/clients.conf <<UNIT
 [Service]

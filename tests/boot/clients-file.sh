@@ -2,22 +2,13 @@
 # A file names the units that hold GPUs: they stop for a change of modes and start after it, and
 # the unit never stops itself.
 source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/client.sh"
 
 up h200-vm
 run 0 on_node partita mig apply --want 7g.141gb
 reboot
-unit client.service <<UNIT
-[Unit]
-DefaultDependencies=no
-Before=partita-mig.service
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/bin/sh -c 'echo client starts >>$disk/log'
-ExecStop=/bin/sh -c 'echo client stops >>$disk/log'
-UNIT
-mkdir -p "$disk/units/multi-user.target.wants" "$disk/units/partita-mig.service.d"
-ln -s ../client.service "$disk/units/multi-user.target.wants/"
+gpu_client client
+mkdir -p "$disk/units/partita-mig.service.d"
 unit partita-mig.service.d/clients.conf <<UNIT
 [Service]
 Environment=GPU_CLIENTS_FILE=$disk/etc/clients.yaml

@@ -2,23 +2,13 @@
 # The unit alone is killed in the middle of a boot, after clients were stopped and the mode was changed:
 # the next start of it converges and starts them; so does the next boot.
 source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/client.sh"
 
 up h200-vm
 run 0 on_node partita mig apply --want 1g.18gb:7
 reboot
-# A client of the GPUs that runs before the unit does.
-unit kubelet.service <<UNIT
-[Unit]
-DefaultDependencies=no
-Before=partita-mig.service
-[Service]
-Type=oneshot
-RemainAfterExit=yes
-ExecStart=/bin/sh -c 'echo kubelet starts >>$disk/log'
-ExecStop=/bin/sh -c 'echo kubelet stops >>$disk/log'
-UNIT
-mkdir -p "$disk/units/multi-user.target.wants" "$disk/units/partita-mig.service.d" "$disk/etc"
-ln -s ../kubelet.service "$disk/units/multi-user.target.wants/"
+gpu_client kubelet
+mkdir -p "$disk/units/partita-mig.service.d" "$disk/etc"
 # The hook before the layout kills its parent, the first time.
 cat >"$disk/etc/hooks.yaml" <<YAML
 version: v1
