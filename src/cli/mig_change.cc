@@ -209,9 +209,7 @@ std::optional<int> ChangeUnderLock(const MigOptions& options,
   return ResultStatus(*report);
 }
 
-}  // namespace
-
-int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
+int CarryOut(const MigOptions& options, const ChangeRequest& request) {
   StopOnSignals();
   hw::InventoryReader reader(options.reader);
   Question question;
@@ -226,28 +224,41 @@ int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
   }
 }
 
+}  // namespace
+
+ChangeRequest ReadChange(const base::Invocation& invocation, std::string command) {
+  ChangeRequest change;
+  change.options.skip_reset = invocation.Has("skip-reset");
+  change.options.mode_only = invocation.Has("mode-only");
+  change.command = std::move(command);
+  change.sure = invocation.Has("yes");
+  change.wait = invocation.Has("wait");
+  return change;
+}
+
+int CarryOutChange(const MigOptions& options,
+                   const ChangeRequest& request,
+                   const BootSelection& selection) {
+  const int status = CarryOut(options, request);
+  // What waits for a reboot is finished by that boot.
+  const bool lasts = status == kExitDone || status == kExitResetRequired;
+  if (lasts && !request.options.mode_only) KeepSelection(selection);
+  return status;
+}
+
 int RunMigApply(const base::Invocation& invocation) {
   const base::Result<MigOptions> options = ReadMigOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
   if (!request.ok()) return ReportError(request.error());
-  ChangeRequest change;
+  ChangeRequest change = ReadChange(invocation, "partita mig apply");
   change.goal = [&, told = false](const model::Inventory& node) mutable {
     base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
     if (goal.ok() && !std::exchange(told, true)) request->WarnOfLeftOut(node, *goal);
     return goal;
   };
   change.modes = [&](const model::Inventory& node) { return request->ResolveModes(node); };
-  change.options.skip_reset = invocation.Has("skip-reset");
-  change.options.mode_only = invocation.Has("mode-only");
-  change.command = "partita mig apply";
-  change.sure = invocation.Has("yes");
-  change.wait = invocation.Has("wait");
-  const int status = CarryOutChange(*options, change);
-  // What waits for a reboot is finished by that boot.
-  const bool lasts = status == kExitDone || status == kExitResetRequired;
-  if (lasts && !change.options.mode_only) KeepSelection(request->Selection());
-  return status;
+  return CarryOutChange(*options, change, request->Selection());
 }
 
 }  // namespace partita::cli

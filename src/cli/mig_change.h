@@ -5,8 +5,10 @@
 #include <atomic>
 #include <string>
 
+#include "base/command_line.h"
 #include "base/value.h"
 #include "cli/drawing.h"
+#include "cli/mig_boot_selection.h"
 #include "cli/mig_node.h"
 #include "service/mig/apply.h"
 
@@ -21,8 +23,13 @@ struct ChangeRequest {
   bool wait = false;    // for another change to end
 };
 
-// Returns the exit status.
-int CarryOutChange(const MigOptions& options, const ChangeRequest& request);
+// What the flags that apply and restore share say; the goal is still to be set.
+[[nodiscard]] ChangeRequest ReadChange(const base::Invocation& invocation, std::string command);
+
+// Returns the exit status. A change that lasts is what the next boot selects.
+int CarryOutChange(const MigOptions& options,
+                   const ChangeRequest& request,
+                   const BootSelection& selection);
 
 // Tells standard error of each step that is done.
 [[nodiscard]] service::mig::Progress ShowSteps();
