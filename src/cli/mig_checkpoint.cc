@@ -305,21 +305,15 @@ int RunMigRestore(const base::Invocation& invocation) {
   if (!options.ok()) return ReportError(options.error());
   const std::string path = invocation.Get("checkpoint-file").value_or("");
   base::Result<std::string> text = base::ReadFile(path == "-" ? "/dev/stdin" : path);
-  if (!text.ok()) return ReportError(text.error());
+  if (!text.ok()) {
+    return ReportError(std::move(text).error().WithHint(
+        "check the path; \"partita mig checkpoint\" writes such a file"));
+  }
   const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(*std::move(text), path);
   if (!checkpoint.ok()) return ReportError(checkpoint.error());
-  ChangeRequest change;
+  ChangeRequest change = ReadChange(invocation, "partita mig restore");
   change.goal = [&](const model::Inventory& node) { return checkpoint->Resolve(node); };
-  change.options.skip_reset = invocation.Has("skip-reset");
-  change.options.mode_only = invocation.Has("mode-only");
-  change.command = "partita mig restore";
-  change.sure = invocation.Has("yes");
-  change.wait = invocation.Has("wait");
-  const int status = CarryOutChange(*options, change);
-  // What waits for a reboot is finished by that boot.
-  const bool lasts = status == kExitDone || status == kExitResetRequired;
-  if (lasts && !change.options.mode_only) KeepSelection({});
-  return status;
+  return CarryOutChange(*options, change, {});
 }
 
 }  // namespace partita::cli

@@ -342,8 +342,12 @@ base::Result<Document> Document::Parse(std::string text, std::string file_name) 
 }
 
 base::Result<Document> Document::Load(const std::string& path) {
-  TRY(text, base::ReadFile(path));
-  return Parse(std::move(text), path);
+  base::Result<std::string> text = base::ReadFile(path);
+  if (!text.ok() && text.error().hint().empty()) {
+    return std::move(text).error().WithHint("check the path and who may read it");
+  }
+  if (!text.ok()) return std::move(text).error();
+  return Parse(*std::move(text), path);
 }
 
 }  // namespace partita::config

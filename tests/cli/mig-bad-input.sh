@@ -28,3 +28,9 @@ complains "mig.yaml:8:7:" 'did you mean "devices"?'
 # A file without an end
 run 2 partita mig validate --model H200 -f /dev/zero
 complains "/dev/zero has more than 16777216 bytes" "is it the right file?"
+
+# A file that is not there.
+run 1 partita mig validate -f "$work/none.yaml"
+complains "open $work/none.yaml: No such file or directory" "check the path and who may read it"
+run 1 partita mig restore --checkpoint-file "$work/none.json"
+complains "open $work/none.json: No such file or directory" "check the path"
