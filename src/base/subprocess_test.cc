@@ -1,16 +1,19 @@
 #include "base/subprocess.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
-#include <thread>
+#include <chrono>
 
 #include <gtest/gtest.h>
 
 #include "base/files.h"
+#include "base/unique_fd.h"
 
 namespace partita::base {
 namespace {
@@ -119,8 +122,12 @@ TEST(SubprocessTest, ChildrenThatDoNotListenEndToo) {
   const SubprocessResult result = RunOrFail(subprocess);
   EXPECT_TRUE(result.timed_out);
   const pid_t child = static_cast<pid_t>(std::stol(result.output));
-  // It was sent SIGKILL, which takes effect when it next runs.
-  for (int i = 0; i < 1000 && IsAlive(child); ++i) std::this_thread::sleep_for(milliseconds(5));
+  // It was sent SIGKILL, which takes effect when it next runs; its pidfd tells when it has ended.
+  const UniqueFd ended(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  if (ended.valid()) {
+    pollfd end{ended.get(), POLLIN, 0};
+    ASSERT_EQ(poll(&end, 1, 10'000), 1);
+  }
   EXPECT_FALSE(IsAlive(child));
 }
 
