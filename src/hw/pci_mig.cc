@@ -38,7 +38,7 @@ constexpr std::uint32_t kEnabledNow = 0x8000;
 constexpr std::uint32_t kRequestMask = 0xC000, kRequestOn = 0xC000, kRequestOff = 0x8000;
 constexpr std::uint32_t kNobodyAnswers = 0xFFFFFFFF;  // what the bus returns for a silent device
 
-constexpr std::chrono::milliseconds kPollInterval{100};
+constexpr std::chrono::milliseconds kPollInterval{100};  // a register tells nobody that it changed
 
 base::Error OpenError(const std::string& path, int error) {
   base::Error failure = base::ErrnoError("open " + path, error);

@@ -22,6 +22,8 @@
 namespace partita::service::mig {
 namespace {
 
+// A wait inside flock() could not be ended by the flag of a signal handler without a race: a signal
+// just before the call would be lost. So it is tried again.
 constexpr std::chrono::milliseconds kBetweenTries{50};
 constexpr std::uint64_t kMostPid = 1 << 22;  // the kernel's PID_MAX_LIMIT
 
