@@ -1,0 +1,73 @@
+"""scripts/check-layers takes its rules from ARCHITECTURE.md: an include that a row does not allow is an error."""
+
+import os
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+TABLES = """\
+| folder | is | may include |
+|---|---|---|
+| `src/base` | tools | std |
+| `src/hw` | driver | `base` |
+| `src/cli` | program | `base` |
+| `src/cli/draw` | pictures | `base` |
+
+| header | only in |
+|---|---|
+| `yaml.h` | `hw` |
+"""
+
+
+class Layers(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.write("ARCHITECTURE.md", TABLES)
+        subprocess.run(["git", "init", "-q", self.root], check=True)
+
+    def write(self, path, text):
+        file = self.root / path
+        os.makedirs(file.parent, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+
+    def check(self):
+        done = subprocess.run(
+            [SOURCE / "scripts" / "check-layers", self.root], capture_output=True, text=True, check=False
+        )
+        return done.returncode, done.stderr.strip()
+
+    def test_allowed_includes_pass(self):
+        self.write("src/hw/a.cc", '#include "base/files.h"\n#include "hw/b.h"\n#include <yaml.h>\n')
+        self.assertEqual(self.check(), (0, ""))
+
+    def test_an_include_that_the_row_lacks_is_named_with_its_place(self):
+        self.write("src/cli/a.cc", '\n#include "hw/b.h"\n')
+        self.assertEqual(self.check(), (1, "src/cli/a.cc:2: cli may not include hw/b.h (allowed: base, cli)"))
+
+    def test_a_row_of_its_own_makes_a_folder_of_its_own(self):
+        self.write("src/cli/draw/a.cc", '#include "cli/program.h"\n')
+        self.assertEqual(
+            self.check(), (1, "src/cli/draw/a.cc:1: cli/draw may not include cli/program.h (allowed: base, cli/draw)")
+        )
+
+    def test_a_wrapped_header_stays_in_its_folder(self):
+        self.write("src/cli/a.cc", "#include <yaml.h>\n")
+        self.assertEqual(self.check(), (1, "src/cli/a.cc:1: <yaml.h> belongs to hw alone"))
+
+    def test_a_folder_without_a_row_is_an_error(self):
+        self.write("src/other/a.cc", "")
+        self.assertEqual(self.check(), (1, "src/other/a.cc: its folder is not in the table of ARCHITECTURE.md"))
+
+    def test_a_document_without_the_table_is_an_error(self):
+        self.write("ARCHITECTURE.md", "nothing\n")
+        self.assertEqual(
+            self.check(), (1, 'check-layers: ARCHITECTURE.md has no table that begins with "| folder |"')
+        )
+
+
+if __name__ == "__main__":
+    unittest.main()
