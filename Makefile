@@ -14,23 +14,28 @@ setup-%:
 build/%/build.ninja: CMakeLists.txt CMakePresets.json cmake/*.cmake
 	@cmake --preset $* >build-$*.log 2>&1 && rm build-$*.log || { cat build-$*.log; rm build-$*.log; exit 1; }
 
+# What is shipped, with the optimiser; the tests are compiled without it and linked against the same
+# objects, so that every check below runs what ships.
 .PHONY: build
-build: setup-build+test build/dev/build.ninja ## Build everything with tests (build/dev)
-	@echo "building (build/dev)"
-	@scripts/build build/dev $(JOBS)
+build: setup-build+test build/release/build.ninja ## Build what is shipped, the simulator and the tests (build/release)
+	@echo "building (build/release)"
+	@scripts/build build/release $(JOBS)
 
+# Only what it runs, as quickly as a compiler can.
 .PHONY: demo
-demo: build ## A simulated DGX A100 with full GPUs and MIG devices, drawn by `partita status`
-	@scripts/demo build/dev
+demo: setup-build build/demo/build.ninja ## A simulated DGX A100 with full GPUs and MIG devices, drawn by `partita status`
+	@echo "building (build/demo)"
+	@scripts/build build/demo $(JOBS) demo
+	@scripts/demo build/demo
 
 .PHONY: test
 test: build ## Every unit, integration and command-line test
 	@scripts/check-layers
-	@ctest --test-dir build/dev -j$(JOBS) --output-on-failure --no-tests=error
+	@ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error
 
 .PHONY: release
-release: setup-build build/release/build.ninja ## The binaries that are shipped (build/release/bin)
-	@scripts/build build/release $(JOBS)
+release: setup-build build/release/build.ninja ## The programs that are shipped, and their manual (build/release/bin)
+	@scripts/build build/release $(JOBS) shipped
 	@scripts/check-release build/release/bin/partita
 
 PREFIX ?= /usr
@@ -44,11 +49,11 @@ uninstall: ## Remove what the last `make install` put below DESTDIR
 
 .PHONY: compat
 compat: build setup-compat ## NVIDIA's own programs judge the simulator and what partita did to it
-	@compat/run --build build/dev
+	@compat/run --build build/release
 
 .PHONY: e2e
 e2e: build setup-e2e ## A real Kubernetes with simulated GPU nodes, and the scenarios on it
-	@e2e/e2e run --build build/dev
+	@e2e/e2e run --build build/release $(addprefix --only ,$(E2E_ONLY))
 
 .PHONY: asan
 asan: setup-build+test build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
@@ -56,13 +61,18 @@ asan: setup-build+test build/asan/build.ninja ## Tests under the address and und
 	@ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
 
 .PHONY: tsan
-tsan: setup-build+test build/tsan/build.ninja ## Tests under the thread sanitizer
+tsan: setup-build+test build/tsan/build.ninja ## What has threads, under the thread sanitizer
+	@scripts/build build/tsan $(JOBS) thread_tests
+	@ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -L threads
+
+.PHONY: tsan-all
+tsan-all: setup-build+test build/tsan/build.ninja ## Every test that sanitizers can judge, under the thread sanitizer
 	@scripts/build build/tsan $(JOBS)
 	@ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
 
 .PHONY: soak
 soak: build ## 16 processes killed at random (SOAK_SECONDS, default 60), then an apply at its every call
-	@tests/torture/soak --build build/dev --seconds $(or $(SOAK_SECONDS),60)
+	@tests/torture/soak --build build/release --seconds $(or $(SOAK_SECONDS),60)
 
 .PHONY: bench
 bench: setup-build+bench+compat build/bench/build.ninja ## Figures, each beside the same work by NVIDIA's programs
@@ -83,8 +93,18 @@ check-format: setup-format ## Fails where clang-format would change a file
 	@git ls-files '*.cc' '*.h' | xargs clang-format --dry-run -Werror
 
 .PHONY: tidy
-tidy: setup-build+test+tidy build/tidy/build.ninja ## clang-tidy on every file; warnings are errors
-	@scripts/build build/tidy $(JOBS)
+tidy: setup-build+test+tidy build/tidy/build.ninja ## clang-tidy on every file, or on TIDY_SINCE=COMMIT's changes
+	@scripts/tidy build/tidy $(JOBS) $(TIDY_SINCE)
+
+# Slow and rarely red. CI runs a tenth of each (.ci/run).
+.PHONY: nightly
+nightly: ## Hours: full thread sanitizer, long soak, fuzzing, ten cluster cycles, every mutant, tidy
+	@$(MAKE) tsan-all
+	@$(MAKE) soak SOAK_SECONDS=600
+	@$(MAKE) fuzz FUZZ_SECONDS=300
+	@PARTITA_E2E_CYCLES=10 $(MAKE) e2e E2E_ONLY=cycles
+	@$(MAKE) mutants
+	@$(MAKE) tidy
 
 .PHONY: clean
 clean: ## Remove build/

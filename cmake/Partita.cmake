@@ -4,30 +4,84 @@
 option(PARTITA_TESTS "Build the tests" ON)
 option(PARTITA_BENCH "Build the benchmarks" OFF)
 option(PARTITA_FUZZ "Build the fuzzers with libFuzzer (clang)" OFF)
+set(PARTITA_PRECOMPILE "test" CACHE STRING "What is compiled with a precompiled header: product, test, both or none")
+set(PARTITA_PRODUCT_FLAGS "" CACHE STRING "Compiler flags of what is shipped and of the simulator, not of tests")
 
-# partita_library(base SOURCES a.cc b.cc DEPS other…): target partita_base, include root src/ and the
-# repository.
-function(partita_library name)
-  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
-  add_library(partita_${name} STATIC ${ARG_SOURCES})
-  target_include_directories(partita_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
-  target_link_libraries(partita_${name} PUBLIC ${ARG_DEPS} PRIVATE partita_warnings partita_sanitizers)
+# What is shipped, and the simulator. Tests are compiled without the optimiser and linked against these
+# same objects: what they run is what ships.
+add_library(partita_product INTERFACE)
+target_compile_options(partita_product INTERFACE ${PARTITA_PRODUCT_FLAGS})
+target_link_libraries(partita_product INTERFACE partita_warnings partita_sanitizers)
+
+# partita_precompile(TARGET HEADERS): compiles with cmake/precompiled/HEADERS.h read once for all. Plain
+# programs and libraries differ in -fPIE and -fPIC, and a precompiled header fits one of them only.
+function(partita_precompile target headers)
+  if(NOT headers IN_LIST PARTITA_PRECOMPILE)
+    return()
+  endif()
+  if(NOT TARGET partita_precompiled_${headers})
+    add_library(partita_precompiled_${headers} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled/empty.cc)
+    target_precompile_headers(partita_precompiled_${headers} PRIVATE
+                              ${CMAKE_SOURCE_DIR}/cmake/precompiled/${headers}.h)
+    target_include_directories(partita_precompiled_${headers} PRIVATE ${FMT_INCLUDE_DIR})
+    if(headers STREQUAL "test")
+      set_target_properties(partita_precompiled_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+      target_link_libraries(partita_precompiled_test PRIVATE partita_warnings partita_sanitizers
+                                                             GTest::gtest)
+    else()
+      target_link_libraries(partita_precompiled_${headers} PRIVATE partita_product)
+    endif()
+  endif()
+  target_precompile_headers(${target} REUSE_FROM partita_precompiled_${headers})
 endfunction()
 
-# partita_test(base SOURCES a_test.cc DEPS …): one GoogleTest program, run by ctest as "base".
+# partita_library(base SOURCES a.cc b.cc DEPS other…): target partita_base, include root src/ and the
+# repository. PLAIN: it must do with libc, so nothing is put before its own includes.
+function(partita_library name)
+  cmake_parse_arguments(ARG "PLAIN" "" "SOURCES;DEPS" ${ARGN})
+  add_library(partita_${name} STATIC ${ARG_SOURCES})
+  target_include_directories(partita_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+  target_link_libraries(partita_${name} PUBLIC ${ARG_DEPS} PRIVATE partita_product)
+  if(NOT ARG_PLAIN)
+    partita_precompile(partita_${name} product)
+  endif()
+endfunction()
+
+# partita_program(partita SOURCES main.cc DEPS …): a program that is shipped, or the simulator's.
+function(partita_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} partita_product)
+endfunction()
+
+# partita_test_program(name SOURCES … DEPS …): compiled as tests are, whether ctest runs it or a script.
+function(partita_test_program name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} Threads::Threads partita_warnings partita_sanitizers)
+endfunction()
+
+# partita_test(base SOURCES a_test.cc DEPS …): one GoogleTest program, run by ctest as "base". THREADS:
+# it runs threads of the product, so the thread sanitizer judges it too.
 function(partita_test name)
   if(NOT PARTITA_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  add_executable(partita_${name}_test ${ARG_SOURCES})
-  target_include_directories(partita_${name}_test PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
-  target_link_libraries(
-    partita_${name}_test PRIVATE ${ARG_DEPS} GTest::gtest GTest::gtest_main Threads::Threads
-                                 partita_warnings partita_sanitizers)
+  partita_test_program(partita_${name}_test SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} GTest::gtest
+                       GTest::gtest_main)
+  set_target_properties(partita_${name}_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  partita_precompile(partita_${name}_test test)
   add_test(NAME ${name} COMMAND partita_${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "unit;sanitized")
+  set(labels unit sanitized)
+  if(ARG_THREADS)
+    list(APPEND labels threads)
+    set_property(GLOBAL APPEND PROPERTY partita_thread_tests partita_${name}_test)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}")
 endfunction()

@@ -261,4 +261,4 @@ def base_spec(ctr: Path) -> dict[str, Any]:
 
 
 def default_build() -> Path:
-    return Path(os.environ.get("PARTITA_BUILD") or REPOSITORY / "build" / "dev")
+    return Path(os.environ.get("PARTITA_BUILD") or REPOSITORY / "build" / "release")

@@ -112,7 +112,7 @@ def stack_words() -> str:
 
 
 def with_build(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--build", type=Path, default=None, help="build folder of partita (default: build/dev)")
+    command.add_argument("--build", type=Path, default=None, help="build folder of partita (default: build/release)")
 
 
 def node_and_profile(text: str) -> tuple[str, str]:

@@ -1,0 +1,6 @@
+// Read once for all test sources.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include "product.h"
