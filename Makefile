@@ -31,6 +31,7 @@ demo: setup-build build/demo/build.ninja ## A simulated DGX A100 with full GPUs 
 .PHONY: test
 test: build ## Every unit, integration and command-line test
 	@scripts/check-layers
+	@scripts/check-listed build/release
 	@ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error
 
 .PHONY: release
