@@ -48,6 +48,14 @@ install: release ## Install the release build below PREFIX (/usr), for packages 
 uninstall: ## Remove what the last `make install` put below DESTDIR
 	@scripts/uninstall build/release "$(DESTDIR)"
 
+.PHONY: deb
+deb: setup-deb release ## The Debian package of what `make install` installs (build/deb), judged by lintian
+	@scripts/package-deb build/release build/deb
+
+.PHONY: check-deb
+check-deb: deb ## The package installed, used, upgraded, removed and purged in fresh Debian 12 roots
+	@tests/package/run --package build/deb --build build/release
+
 .PHONY: compat
 compat: build setup-compat ## NVIDIA's own programs judge the simulator and what partita did to it
 	@compat/run --build build/release
