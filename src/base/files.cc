@@ -2,16 +2,22 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdio>
+#include <limits>
 #include <memory>
+#include <optional>
 
+#include "base/text.h"
 #include "base/unique_fd.h"
 
 namespace partita::base {
@@ -58,10 +64,125 @@ Result<void> WriteSyncClose(UniqueFd fd,
   return CloseChecked(std::move(fd), path);
 }
 
-Result<void> SyncDirectory(const std::string& path) {
-  const UniqueFd fd(OpenRetrying(path, O_RDONLY | O_DIRECTORY));
-  if (!fd.valid()) return ErrnoError(fmt::format("open {}", path));
-  if (fsync(fd.get()) != 0) return ErrnoError(fmt::format("sync {}", path));
+// Where a path leads, once its links were followed.
+struct Destination {
+  std::string path;
+  bool replaceable = false;       // a regular file, or nothing yet
+  std::optional<int> descriptor;  // one of this process, named through /proc or /dev/fd
+};
+
+std::optional<int> OwnDescriptor(const std::string& path) {
+  using Resolved = std::unique_ptr<char, decltype([](char* text) { free(text); })>;
+  const Resolved parent(realpath(ParentOf(path).c_str(), nullptr));
+  const Resolved own(realpath("/proc/self/fd", nullptr));
+  if (parent == nullptr || own == nullptr || std::string_view(parent.get()) != own.get())
+    return std::nullopt;
+  const auto number = ParseUnsigned(std::string_view(path).substr(path.find_last_of('/') + 1));
+  if (!number || *number > std::numeric_limits<int>::max()) return std::nullopt;
+  return static_cast<int>(*number);
+}
+
+// The rule of fs.protected_symlinks, which is not on everywhere: others can put a link where root
+// is about to write, and choose what it overwrites.
+Result<void> CheckLink(const std::string& path, const struct stat& link) {
+  struct stat directory = {};
+  if (stat(ParentOf(path).c_str(), &directory) != 0)
+    return ErrnoError(fmt::format("look at {}", ParentOf(path)));
+  const bool is_public = (directory.st_mode & (S_ISVTX | S_IWOTH)) == (S_ISVTX | S_IWOTH);
+  if (!is_public || link.st_uid == geteuid() || link.st_uid == directory.st_uid) return {};
+  return MakeError(ErrorCode::kDenied,
+                   "{} is a link that user {} put into a directory that everybody may write: not "
+                   "followed",
+                   path, link.st_uid)
+      .WithHint("name the file itself, or one in a directory of your own");
+}
+
+// Links of procfs lead to open files, whatever their text says.
+bool IsOnProc(const std::string& directory) {
+  struct statfs about = {};
+  return statfs(directory.c_str(), &about) == 0 && about.f_type == PROC_SUPER_MAGIC;
+}
+
+// Where a link in `directory` points.
+std::string Below(const std::string& directory, const std::string& target) {
+  return target.starts_with('/') ? target : JoinPath(directory, target);
+}
+
+Result<Destination> FollowLinks(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  Destination to{path, false, std::nullopt};
+  for (int links = 0; links < kMostLinks; ++links) {
+    struct stat about = {};
+    if (lstat(to.path.c_str(), &about) != 0) {
+      if (errno != ENOENT) return ErrnoError(fmt::format("look at {}", to.path));
+      to.replaceable = true;
+      return to;
+    }
+    if (!S_ISLNK(about.st_mode)) {
+      to.replaceable = S_ISREG(about.st_mode);
+      return to;
+    }
+    const std::string directory = ParentOf(to.path);
+    if (IsOnProc(directory)) {
+      to.descriptor = OwnDescriptor(to.path);
+      return to;
+    }
+    TRY_VOID(CheckLink(to.path, about));
+    Result<std::string> target = ReadLink(to.path);
+    if (!target.ok()) return std::move(target).error();
+    to.path = Below(directory, *target);
+  }
+  return ErrnoError(fmt::format("follow {}", path), ELOOP);
+}
+
+// A device, a pipe, an open descriptor: what is there stays, and gets the bytes.
+Result<void> WriteInto(const Destination& to, std::string_view bytes) {
+  // A descriptor is copied: opened anew, a file would be written from its beginning. And what was
+  // no link a moment ago is not followed if it is one now.
+  const int flags = O_WRONLY | O_NOCTTY | (IsOnProc(ParentOf(to.path)) ? O_TRUNC : O_NOFOLLOW);
+  UniqueFd fd(to.descriptor ? fcntl(*to.descriptor, F_DUPFD_CLOEXEC, 0)
+                            : OpenRetrying(to.path, flags));
+  if (!fd.valid()) return ErrnoError(fmt::format("open {}", to.path));
+  TRY_VOID(WriteAll(fd.get(), bytes, to.path));
+  return CloseChecked(std::move(fd), to.path);
+}
+
+struct NewFile {
+  std::string name;
+  UniqueFd fd;
+};
+
+// In a directory that others may write they could wait for a name that they can guess, with a file
+// of theirs or a link behind it.
+Result<NewFile> MakeBeside(int directory, const std::string& path) {
+  for (;;) {
+    std::uint64_t number = 0;
+    if (getrandom(&number, sizeof number, 0) != sizeof number)
+      return ErrnoError("get a random number");
+    std::string name = fmt::format(".partita-{:016x}.new", number);
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd fd(openat(directory, name.c_str(), flags, 0600));
+    if (fd.valid()) return NewFile{std::move(name), std::move(fd)};
+    if (errno != EEXIST && errno != EINTR)
+      return ErrnoError(fmt::format("create a file beside {}", path));
+  }
+}
+
+Result<void> Replace(const std::string& path, std::string_view bytes, mode_t mode) {
+  const std::string parent = ParentOf(path);
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  const UniqueFd directory(OpenRetrying(parent, O_RDONLY | O_DIRECTORY));
+  if (!directory.valid()) return ErrnoError(fmt::format("open {}", parent));
+  TRY(beside, MakeBeside(directory.get(), path));
+  Result<void> stored = WriteSyncClose(std::move(beside.fd), path, bytes, mode);
+  if (stored.ok() &&
+      renameat(directory.get(), beside.name.c_str(), directory.get(), name.c_str()) != 0)
+    stored = ErrnoError(fmt::format("replace {}", path));
+  if (!stored.ok()) {
+    unlinkat(directory.get(), beside.name.c_str(), 0);
+    return stored;
+  }
+  if (fsync(directory.get()) != 0) return ErrnoError(fmt::format("sync {}", parent));
   return {};
 }
 
@@ -147,19 +268,8 @@ Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t m
 }
 
 Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes, mode_t mode) {
-  static std::atomic<unsigned> counter = 0;
-  const std::string beside = fmt::format("{}.{}.{}.new", path, getpid(), counter++);
-  // Without O_EXCL: a leftover of a process that died with our pid is ours to overwrite.
-  UniqueFd fd(OpenRetrying(beside, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0600));
-  if (!fd.valid()) return ErrnoError(fmt::format("create {}", beside));
-  Result<void> stored = WriteSyncClose(std::move(fd), beside, bytes, mode);
-  if (stored.ok() && rename(beside.c_str(), path.c_str()) != 0)
-    stored = ErrnoError(fmt::format("rename {} to {}", beside, path));
-  if (!stored.ok()) {
-    unlink(beside.c_str());
-    return stored;
-  }
-  return SyncDirectory(ParentOf(path));
+  TRY(to, FollowLinks(path));
+  return to.replaceable ? Replace(to.path, bytes, mode) : WriteInto(to, bytes);
 }
 
 Result<std::vector<std::string>> ListDirectory(const std::string& path) {

@@ -22,7 +22,9 @@ inline constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 [[nodiscard]] Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t mode);
 
 // Whoever reads `path` sees the old content or the new, also after a power cut: written beside it,
-// synced, renamed, directory synced. The file gets exactly `mode`.
+// synced, renamed, directory synced. The file gets exactly `mode`. Links are followed and stay, but
+// not one that somebody else put into a public directory (kDenied). Only a regular file is
+// replaced: a device, a pipe or an open descriptor (/dev/stdout) gets the bytes as it is.
 [[nodiscard]] Result<void> WriteFileAtomically(const std::string& path,
                                                std::string_view bytes,
                                                mode_t mode);
