@@ -35,6 +35,15 @@ bool IsUnprintable(char32_t code) {
          (code >= 0x2066 && code <= 0x2069) || code == 0xFEFF;
 }
 
+bool HasUnprintable(std::string_view text) {
+  while (!text.empty()) {
+    const Character next = DecodeCharacter(text);
+    if (IsUnprintable(next.code)) return true;
+    text.remove_prefix(next.bytes);
+  }
+  return false;
+}
+
 std::string Printable(std::string_view text, std::string_view kept) {
   std::string printable;
   printable.reserve(text.size());

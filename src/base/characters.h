@@ -21,6 +21,8 @@ struct Character {
 // Controls, broken bytes, and the marks that reorder or hide what stands beside them.
 [[nodiscard]] bool IsUnprintable(char32_t code);
 
+[[nodiscard]] bool HasUnprintable(std::string_view text);
+
 // With '?' for what is unprintable, except the characters of `kept`: a process chooses its own
 // name, and whoever reads a message about it may be root on a terminal.
 [[nodiscard]] std::string Printable(std::string_view text, std::string_view kept = "");

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/files.h"
 #include "base/result.h"
 #include "base/subprocess.h"
@@ -60,13 +61,20 @@ bool SetsOnlyOne(std::string_view line, const Variables& variables) {
   return false;
 }
 
-// As systemd reads it: in quotes, with its specifiers escaped.
+// As systemd reads it: in quotes, with its specifiers and whatever could end the line escaped.
 std::string Assignment(std::string_view name, std::string_view value) {
   std::string text;
-  for (const char c : value) {
-    if (c == '"' || c == '\\') text += '\\';
-    if (c == '%') text += '%';
-    text += c;
+  while (!value.empty()) {
+    const base::Character next = base::DecodeCharacter(value);
+    const std::string_view bytes = value.substr(0, next.bytes);
+    value.remove_prefix(next.bytes);
+    if (base::IsUnprintable(next.code)) {
+      for (const char c : bytes) text += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+      continue;
+    }
+    if (bytes == "\"" || bytes == "\\") text += '\\';
+    if (bytes == "%") text += '%';
+    text += bytes;
   }
   return fmt::format("Environment=\"{}={}\"\n", name, text);
 }
@@ -109,6 +117,13 @@ std::string WithSelection(std::string_view drop_in, const BootSelection& selecti
   if (section != "[Service]") text += "[Service]\n";
   for (const auto& [name, value] : variables) text += Assignment(name, value);
   return text;
+}
+
+Result<void> CheckSelectable(const std::string& path) {
+  if (!base::HasUnprintable(path)) return {};
+  return base::MakeError(base::ErrorCode::kInvalid, "the path {} holds a control character",
+                         base::Quoted(path))
+      .WithHint("it would stand in the boot unit's drop-in: name the file otherwise");
 }
 
 void KeepSelection(BootSelection selection) {

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+
 namespace partita::cli {
 
 // Empty: nothing is selected, and the boot unit takes what was applied last.
@@ -13,6 +15,9 @@ struct BootSelection {
 
 // The drop-in with this selection instead of its own; every other line stays.
 [[nodiscard]] std::string WithSelection(std::string_view drop_in, const BootSelection& selection);
+
+// kInvalid for a path with control characters, which no line of a drop-in can hold as they are.
+[[nodiscard]] base::Result<void> CheckSelectable(const std::string& path);
 
 // Lets the next boot bring back what was applied now, where the drop-in exists and would select
 // something else. The reference does this in a hook, before it applies; here it follows success. A

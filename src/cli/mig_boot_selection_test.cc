@@ -45,6 +45,14 @@ TEST(BootSelection, WritesWhatSystemdReadsBack) {
             "Environment=\"MIG_PARTED_SELECTED_CONFIG=a\\\"b\\\\c\"\n");
 }
 
+// Whoever may edit a configuration must not write lines of a unit.
+TEST(BootSelection, EscapesWhatWouldEndALine) {
+  EXPECT_EQ(WithSelection("[Service]\n", {"/a\nb", "/h\x1b\xc2\x85", "a\"\nExecStartPre=/bin/x\r"}),
+            "[Service]\nEnvironment=\"MIG_PARTED_CONFIG_FILE=/a\\x0ab\"\n"
+            "Environment=\"MIG_PARTED_HOOKS_FILE=/h\\x1b\\xc2\\x85\"\n"
+            "Environment=\"MIG_PARTED_SELECTED_CONFIG=a\\\"\\x0aExecStartPre=/bin/x\\x0d\"\n");
+}
+
 TEST(BootSelection, ChangesNothingASecondTime) {
   const std::string once = WithSelection("[Service]\nNice=1\n", kOnes);
   EXPECT_EQ(WithSelection(once, kOnes), once);

@@ -206,6 +206,7 @@ Result<HookRunner> LoadHooks(const Invocation& invocation, const std::vector<Opt
   config::HooksFile hooks;
   if (const std::optional<std::string> path = invocation.Get("hooks-file");
       path && !path->empty()) {
+    TRY_VOID(CheckSelectable(*path), "error parsing hooks file");
     TRY(loaded, config::HooksFile::Load(*path), "error parsing hooks file");
     hooks = std::move(loaded);
   }

@@ -118,6 +118,7 @@ base::Result<model::GpuGoal> ResolveWanted(const WantedText& wanted, const model
 }
 
 base::Result<config::MigConfigFile> LoadMigConfig(const std::string& path) {
+  TRY_VOID(CheckSelectable(path));
   if (path != "-") return config::MigConfigFile::Load(path);
   TRY(text, base::ReadFile("/dev/stdin"), "standard input");
   return config::MigConfigFile::Parse(std::move(text), "standard input");

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/text.h"
 #include "config/binders.h"
 #include "config/problems.h"
@@ -111,12 +112,20 @@ MigSpec ReadSpec(const Node& node, Problems& problems) {
   return spec;
 }
 
+// A name is written to the boot unit's drop-in, where a line end begins another directive.
+void CheckName(const Node& name, Problems& problems) {
+  if (!base::HasUnprintable(name.text)) return;
+  problems.Add(name, fmt::format("the name {} holds a control character", base::Quoted(name.text)),
+               "it stands in unit files and logs: use letters, digits, \".\", \"-\" and \"_\"");
+}
+
 void ReadConfigs(const Node& node, Problems& problems, std::vector<MigConfig>& configs) {
   if (!ExpectMap(node, problems, "mig-configs")) return;
   if (node.entries.empty())
     problems.Add(node, "\"mig-configs\" is empty", "it needs at least one configuration");
   for (const Node::Entry& entry : node.entries) {
     MigConfig config{entry.key.text, {}};
+    CheckName(entry.key, problems);
     if (!ExpectList(entry.value, problems,
                     fmt::format("the entries of {}", base::Quoted(config.name))))
       continue;

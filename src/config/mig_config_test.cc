@@ -225,6 +225,15 @@ TEST(MigConfig, RefusesWhatItDoesNotUnderstand) {
   for (const Case& c : cases) EXPECT_EQ(ProblemsOf(c.text), c.problems) << c.name;
 }
 
+TEST(MigConfig, RefusesControlCharactersInNames) {
+  EXPECT_EQ(
+      ProblemsOf("version: v1\nmig-configs:\n  \"a\\nb\": [{devices: all, mig-enabled: false}]\n"),
+      "mig.yaml:3:3: the name \"a\\nb\" holds a control character\n"
+      "    3 |   \"a\\nb\": [{devices: all, mig-enabled: false}]\n"
+      "      |   ^^^^^^ it stands in unit files and logs: use letters, digits, \".\", \"-\" and "
+      "\"_\"");
+}
+
 TEST(MigConfig, ReportsAllProblemsAtOnce) {
   EXPECT_EQ(ProblemsOf("version: v1\n"
                        "mig-configs:\n"

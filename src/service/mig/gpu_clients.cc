@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "base/text.h"
@@ -61,6 +62,17 @@ base::Result<std::vector<std::string>> Running(const std::vector<std::string>& u
   return running;
 }
 
+// The journal has one unit a line, and systemctl takes what begins with a dash for an option.
+void CheckUnit(const config::Node& unit, config::Problems& problems) {
+  if (!unit.IsScalar()) return;
+  const char* what = base::HasUnprintable(unit.text) ? "holds a control character"
+                     : unit.text.starts_with('-')    ? "is no unit"
+                                                     : nullptr;
+  if (what == nullptr) return;
+  problems.Add(unit, fmt::format("{} {}", base::Quoted(unit.text), what),
+               "write the name of one unit");
+}
+
 }  // namespace
 
 base::Result<std::vector<std::string>> LoadGpuClients(const std::string& path) {
@@ -77,6 +89,7 @@ base::Result<std::vector<std::string>> LoadGpuClients(const std::string& path) {
     const config::Node* list = config::Require(root, "systemd-services", problems);
     if (list != nullptr && config::ExpectList(*list, problems, "systemd-services")) {
       units = config::ReadStrings(*list, problems);
+      for (const config::Node& unit : list->items) CheckUnit(unit, problems);
     }
   }
   TRY_VOID(problems.ToResult());

@@ -85,6 +85,17 @@ TEST_F(LoadGpuClientsTest, NamesEveryProblemWithItsPlace) {
             "      | ^");
 }
 
+// The journal has one unit a line, and systemctl takes what begins with a dash for an option.
+TEST_F(LoadGpuClientsTest, RefusesNamesThatWouldMeanSomethingElse) {
+  EXPECT_EQ(Problem("version: v1\nsystemd-services: [\"a.service\\nb.service\", --now]\n"),
+            "clients.yaml:2:20: \"a.service\\nb.service\" holds a control character\n"
+            "    2 | systemd-services: [\"a.service\\nb.service\", --now]\n"
+            "      |                    ^^^^^^^^^^^^^^^^^^^^^^ write the name of one unit\n"
+            "clients.yaml:2:44: \"--now\" is no unit\n"
+            "    2 | systemd-services: [\"a.service\\nb.service\", --now]\n"
+            "      |                                            ^^^^^ write the name of one unit");
+}
+
 TEST_F(LoadGpuClientsTest, SaysWhichFileIsMissing) {
   const auto units = LoadGpuClients(File());
   ASSERT_FALSE(units.ok());
