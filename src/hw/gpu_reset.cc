@@ -103,10 +103,15 @@ base::Result<void> ResetGpus(const std::vector<model::PciAddress>& gpus,
   command.arguments = {tool, "-r", "-i", fmt::format("{}", fmt::join(addresses, ","))};
   command.environment = ToolEnvironment(options);
   command.limit = options.limit;
+  command.stop = options.stop;
   TRY(result, base::Run(command));
   if (result.Succeeded()) return {};
   std::string said(base::Trim(result.output));
   if (said.empty()) said = "it said nothing";
+  if (result.stopped) {
+    return base::MakeError(base::ErrorCode::kUnavailable, "{} was stopped: {}",
+                           fmt::join(command.arguments, " "), said);
+  }
   return base::MakeError(
              result.timed_out ? base::ErrorCode::kTimeout : base::ErrorCode::kUnavailable,
              "{} {}: {}", fmt::join(command.arguments, " "), result.Describe(), said)

@@ -1,6 +1,7 @@
 // GPU resets, through the driver's nvidia-smi: NVML has no call for them.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@ struct ResetOptions {
   std::string driver_root = "/";
   std::string library;  // the driver's library, if a certain one is meant: the tool must use it too
   std::chrono::milliseconds limit{120'000};
+  const std::atomic<bool>* stop = nullptr;  // ends a tool that waits, when it becomes true
 };
 
 // Where the tool is: below the driver root, or with root "/" by PATH and then in the usual places.

@@ -386,13 +386,15 @@ base::Result<void> MigControl::DestroyInstance(const model::PciAddress& gpu,
       }));
 }
 
-base::Result<void> MigControl::Reset(const std::vector<model::PciAddress>& gpus) {
+base::Result<void> MigControl::Reset(const std::vector<model::PciAddress>& gpus,
+                                     const std::atomic<bool>* stop) {
   Release();
   TRY_VOID(CheckReleased());
   const ReaderOptions& options = impl_->options();
   return ResetGpus(gpus, {.driver_root = options.driver_root,
                           .library = options.library,
-                          .limit = impl_->limits().reset});
+                          .limit = impl_->limits().reset,
+                          .stop = stop});
 }
 
 void MigControl::Release() { impl_->Release(); }

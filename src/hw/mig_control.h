@@ -1,6 +1,7 @@
 // Changes to MIG, each one driver call with its deadline. Nothing here decides what to change.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -61,7 +62,9 @@ class MigControl {
 
   // Resets these GPUs and no others, with the driver's own nvidia-smi: NVML has no call for it.
   // Releases the session first; every other session of this process must be released by the caller.
-  [[nodiscard]] base::Result<void> Reset(const std::vector<model::PciAddress>& gpus);
+  // `stop` ends a tool that waits: with SIGTERM, five seconds later with SIGKILL.
+  [[nodiscard]] base::Result<void> Reset(const std::vector<model::PciAddress>& gpus,
+                                         const std::atomic<bool>* stop = nullptr);
 
   // Closes the driver's library; the next call opens it again.
   void Release();

@@ -140,7 +140,7 @@ class Application {
   }
 
   void PutBack(std::size_t i) {
-    const GpuWork& work = works_[i];
+    GpuWork& work = works_[i];
     std::optional<std::size_t> gpu = Find(look_, work.pci);
     if (gpu && !CheckRead(look_.gpus[*gpu]).ok()) {
       // A look that failed in part says nothing; the next may say more.
@@ -163,16 +163,18 @@ class Application {
     SayWhatIsThere(work, target, reason);
   }
 
-  void SayWhatIsThere(const GpuWork& work, GpuTarget target, const std::string& reason) {
+  void SayWhatIsThere(GpuWork& work, GpuTarget target, const std::string& reason) {
     const std::optional<std::size_t> gpu = Find(look_, work.pci);
     if (!gpu) return Say(fmt::format("{}: could not be put back: it is gone", work.name));
     target.gpu = *gpu;
     const std::string now = Describe(look_.gpus[*gpu]);
-    if (IsApplied(look_, target))
+    if (IsApplied(look_, target)) {
+      work.mode_pending = false;  // nothing waits for a reset any more
       Say(fmt::format("{}: put back as it was: {}", work.name, now));
-    else
+    } else {
       Say(fmt::format("{}: could not be put back ({}); it is now {}", work.name,
                       reason.empty() ? "it does not stay as it was" : reason, now));
+    }
   }
 
   static std::string FailureText(const GpuWork& work) {

@@ -47,7 +47,8 @@ bool CarryOut::Run(std::vector<GpuWork>& works, const std::atomic<bool>* stop) {
   if (!RunSteps(works, stop, ComesBeforeTheReset)) return false;
   if (std::any_of(works.begin(), works.end(), NeedsReset)) {
     if (Stopped(stop)) return false;
-    ResetAll(works);
+    ResetAll(works, stop);
+    if (Stopped(stop)) return false;
   }
   return RunSteps(works, stop, Creates);
 }
@@ -146,7 +147,7 @@ std::optional<std::uint32_t> CarryOut::StartOf(GpuWork& work,
   return start;
 }
 
-void CarryOut::ResetAll(std::vector<GpuWork>& works) {
+void CarryOut::ResetAll(std::vector<GpuWork>& works, const std::atomic<bool>* stop) {
   std::vector<GpuWork*> all;
   for (GpuWork& work : works) {
     if (!NeedsReset(work)) continue;
@@ -154,18 +155,19 @@ void CarryOut::ResetAll(std::vector<GpuWork>& works) {
     all.push_back(&work);
   }
   if (options_.skip_reset) return;
-  ResetTogether(all);
+  ResetTogether(all, stop);
   // The tool resets all or none. Alone, those that can be reset are.
   const bool failed = std::any_of(all.begin(), all.end(),
                                   [](const GpuWork* work) { return work->failure.has_value(); });
-  if (!failed || all.size() == 1) return;
+  if (!failed || all.size() == 1 || Stopped(stop)) return;
   for (GpuWork* work : all) {
+    if (Stopped(stop)) return;
     work->failure.reset();
-    ResetTogether({work});
+    ResetTogether({work}, stop);
   }
 }
 
-void CarryOut::ResetTogether(const std::vector<GpuWork*>& works) {
+void CarryOut::ResetTogether(const std::vector<GpuWork*>& works, const std::atomic<bool>* stop) {
   std::vector<model::PciAddress> addresses;
   std::string text;
   for (GpuWork* work : works) {
@@ -176,7 +178,7 @@ void CarryOut::ResetTogether(const std::vector<GpuWork*>& works) {
   }
   // While the library is open anywhere in this process, the GPUs are in use.
   reader_.Release();
-  const base::Result<void> result = control_.Reset(addresses);
+  const base::Result<void> result = control_.Reset(addresses, stop);
   for (GpuWork* work : works) {
     if (result.ok()) {
       work->mode_pending = false;

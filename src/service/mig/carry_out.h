@@ -61,8 +61,8 @@ class CarryOut {
   std::optional<std::uint32_t> StartOf(GpuWork& work,
                                        const model::PlanStep& step,
                                        model::GpuInstanceId instance);
-  void ResetAll(std::vector<GpuWork>& works);
-  void ResetTogether(const std::vector<GpuWork*>& works);
+  void ResetAll(std::vector<GpuWork>& works, const std::atomic<bool>* stop);
+  void ResetTogether(const std::vector<GpuWork*>& works, const std::atomic<bool>* stop);
   void Tell(const GpuWork& work, const std::string& step, bool done) const;
 
   hw::InventoryReader& reader_;
