@@ -1,6 +1,8 @@
 // The boot service: MIG as it was, or as the machine's files select it.
 #include <signal.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <memory>
@@ -36,6 +38,10 @@ namespace {
 
 using base::Result;
 using service::mig::NodeGoal;
+
+// Of a hook that names none: the unit has no limit, and a hook that hangs must not keep a machine
+// from ever finishing its boot.
+constexpr std::chrono::seconds kHookLimit{480};
 
 // How a boot ended: the line of the unit's log, and the status.
 struct BootEnd {
@@ -224,7 +230,7 @@ class Boot {
                        {"MIG_PARTED_HOOKS_FILE", path},
                        {"MIG_PARTED_SKIP_RESET", "false"},
                        {"MIG_PARTED_MODE_CHANGE_ONLY", "false"}},
-                      false);
+                      false, kHookLimit);
   }
 
   BootEnd WithHooks() {

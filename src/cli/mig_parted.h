@@ -3,7 +3,9 @@
 // call it work unchanged. What a change does is what `partita mig` does.
 #pragma once
 
+#include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,8 +27,12 @@ int MigPartedMain(int argc, char** argv);
 // those of the command's flags, and nothing else.
 class HookRunner {
  public:
-  HookRunner(config::HooksFile hooks, std::map<std::string, std::string> flags, bool debug)
-      : hooks_(std::move(hooks)), flags_(std::move(flags)), debug_(debug) {}
+  // `limit` is for hooks whose entries name none; absent: as long as they take.
+  HookRunner(config::HooksFile hooks,
+             std::map<std::string, std::string> flags,
+             bool debug,
+             std::optional<std::chrono::milliseconds> limit = std::nullopt)
+      : hooks_(std::move(hooks)), flags_(std::move(flags)), debug_(debug), limit_(limit) {}
 
   // In order; the first failure ends it, and so does StopFlag(). What a program wrote is shown when
   // it fails, or always with debug.
@@ -36,6 +42,7 @@ class HookRunner {
   config::HooksFile hooks_;
   std::map<std::string, std::string> flags_;
   bool debug_;
+  std::optional<std::chrono::milliseconds> limit_;
 };
 
 }  // namespace partita::cli

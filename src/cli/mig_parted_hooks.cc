@@ -15,6 +15,7 @@ namespace {
 
 base::Result<void> RunHook(const config::HookCommand& hook,
                            const std::map<std::string, std::string>& flags,
+                           std::optional<std::chrono::milliseconds> limit,
                            bool debug) {
   std::map<std::string, std::string> variables = hook.envs;
   for (const auto& [name, value] : flags) variables[name] = value;
@@ -26,7 +27,7 @@ base::Result<void> RunHook(const config::HookCommand& hook,
     program.environment->push_back(fmt::format("{}={}", name, value));
   }
   program.directory = hook.workdir;
-  program.limit = hook.timeout;
+  program.limit = hook.timeout ? hook.timeout : limit;
   program.stop = &StopFlag();
   TRY(result, base::Run(program), "hook {}", hook.command);
   if (debug || !result.Succeeded()) std::fputs(result.output.c_str(), stderr);
@@ -41,7 +42,7 @@ base::Result<void> HookRunner::Run(std::string_view point) const {
     if (debug_) {
       parted::PrintLog(parted::Level::kDebug, fmt::format("{}: {}", point, hook.command));
     }
-    TRY_VOID(RunHook(hook, flags_, debug_), "error running {} hooks", point);
+    TRY_VOID(RunHook(hook, flags_, limit_, debug_), "error running {} hooks", point);
   }
   return {};
 }
