@@ -122,6 +122,11 @@ class Boot {
         positions.push_back(i);
       } else if (const Result<NodeGoal> meant = choice_(alone); !meant.ok()) {
         unread_.push_back(Failed(meant.error()).line);
+      } else if (const model::Gpu& gpu = node.gpus[i];
+                 !gpu.mig && !gpu.faults.empty() && means_(gpu)) {
+        // "all" passes over a GPU that fell off the bus; the boot must not.
+        unread_.push_back(fmt::format("{} cannot be configured ({})", service::mig::NameOf(gpu),
+                                      gpu.faults.front().text));
       }
     }
     TRY(goal, choice_(readable));
@@ -129,10 +134,12 @@ class Boot {
     return goal;
   }
 
+  // What keeps a boot that is done from being a success.
   BootEnd NameUnread(BootEnd end) const {
-    if (unread_.empty()) return end;
+    if (unread_.empty() && unseen_.empty()) return end;
     const bool done = end.status == kExitDone && !end.rebooting;
-    end.line += (done ? ", except: " : "; ") + base::Join(unread_, "; ");
+    if (!unread_.empty()) end.line += (done ? ", except: " : "; ") + base::Join(unread_, "; ");
+    if (!unseen_.empty()) end.line += (done ? ", but " : "; ") + unseen_;
     if (done) end.status = kExitError;
     return end;
   }
@@ -175,7 +182,24 @@ class Boot {
   // What the environment selects, else what was applied last, else nothing.
   Result<void> Choose() {
     selected_ = TextOf(invocation_, "selected-config");
-    if (!selected_.empty()) return ChooseSelected();
+    if (selected_.empty()) return ChooseRemembered();
+    Result<void> chosen = ChooseSelected();
+    // A file with a mistake is somebody's to mend. One that cannot be read, as on a disk that is
+    // not there or in a home directory, must not cost the layout that is known to be good.
+    const bool unreadable = !chosen.ok() && !file_.empty() && !choice_ &&
+                            chosen.error().code() != base::ErrorCode::kInvalid;
+    if (!unreadable) return chosen;
+    TRY_VOID(ChooseRemembered());
+    if (!choice_) return chosen;
+    unseen_ =
+        fmt::format("{} was selected: {}", base::Quoted(selected_), Failed(chosen.error()).line);
+    Say("warning: " + unseen_);
+    selected_.clear();
+    file_.clear();
+    return {};
+  }
+
+  Result<void> ChooseRemembered() {
     TRY(remembered, RecallApplied());
     if (!remembered.warning.empty()) Say("warning: " + remembered.warning);
     if (!remembered.layout) return {};
@@ -184,6 +208,11 @@ class Boot {
       Say(fmt::format("warning: {} is gone", uuid));
     }
     choice_ = [layout](const model::Inventory& node) { return layout->ResolvePresent(node); };
+    // A GPU that tells no UUID may be one that is missing.
+    const bool some_gone = !layout->Gone(node_).empty();
+    means_ = [layout, some_gone](const model::Gpu& gpu) {
+      return gpu.uuid ? layout->Has(gpu.uuid->value()) : some_gone;
+    };
     return {};
   }
 
@@ -193,6 +222,10 @@ class Boot {
     TRY(config, kept->Select(selected_));
     choice_ = [kept, config = config](const model::Inventory& node) {
       return service::mig::ResolveConfig(*kept, *config, node);
+    };
+    means_ = [kept, config = config](const model::Gpu& gpu) {
+      return std::any_of(config->specs.begin(), config->specs.end(),
+                         [&](const config::MigSpec& spec) { return spec.Selects(gpu); });
     };
     return {};
   }
@@ -359,7 +392,9 @@ class Boot {
   hw::MigControl control_;
   model::Inventory node_;
   std::string selected_, file_;
-  service::mig::NodeGoalFn choice_;  // of GPUs that can all be read
+  service::mig::NodeGoalFn choice_;               // of GPUs that can all be read
+  std::function<bool(const model::Gpu&)> means_;  // whether the choice is about this GPU
+  std::string unseen_;  // why what is selected was not chosen; empty when it was
   const service::mig::NodeGoalFn goal_ = [this](const model::Inventory& node) {
     return GoalOfReadable(node);
   };

@@ -1,5 +1,6 @@
 #include "cli/mig_boot_selection.h"
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -13,6 +14,7 @@
 #include "base/characters.h"
 #include "base/files.h"
 #include "base/result.h"
+#include "base/state_file.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 
@@ -85,9 +87,65 @@ std::string Absolute(const std::string& path) {
   return path.empty() || error ? path : absolute.lexically_normal().string();
 }
 
-Result<void> Keep(const BootSelection& selection) {
+struct Unseen {
+  const char* directory;
+  const char* why;
+};
+// ProtectHome= of the boot unit closes the first three (systemd.exec(5)); the others are made anew
+// with each boot.
+constexpr std::array<Unseen, 8> kUnseen = {{{"/home", "the boot unit sees no home directories"},
+                                            {"/root", "the boot unit sees no home directories"},
+                                            {"/run/user", "the boot unit sees no home directories"},
+                                            {"/tmp", "it does not outlive a boot"},
+                                            {"/run", "it does not outlive a boot"},
+                                            {"/dev", "it does not outlive a boot"},
+                                            {"/proc", "it does not outlive a boot"},
+                                            {"/sys", "it does not outlive a boot"}}};
+
+// Where links lead: /home itself is one on some systems.
+std::string Canonical(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::path canonical = std::filesystem::weakly_canonical(path, error);
+  return error ? path : canonical.string();
+}
+
+// Why the next boot cannot read the file; nothing when it can.
+const char* WhyUnseen(const std::string& path) {
+  const std::string canonical = Canonical(path);
+  for (const Unseen& unseen : kUnseen) {
+    if (canonical.starts_with(Canonical(unseen.directory) + "/")) return unseen.why;
+  }
+  return nullptr;
+}
+
+void Warn(const std::string& text) {
+  std::fprintf(stderr, "partita: warning: %s\n", base::Printable(text).c_str());
+}
+
+// Without what the next boot could not read, with a word about it.
+BootSelection Seen(BootSelection selection) {
+  const char* why = selection.config_file.empty() ? nullptr : WhyUnseen(selection.config_file);
+  if (why != nullptr) {
+    Warn(
+        fmt::format("{} is not selected for the next boot: {}; what was applied now comes back "
+                    "from {}/mig.json. Move it to /etc to have it selected by name",
+                    selection.config_file, why, base::StateDirectory()));
+    selection.config_file.clear();
+    selection.config.clear();
+  }
+  why = selection.hooks_file.empty() ? nullptr : WhyUnseen(selection.hooks_file);
+  if (why != nullptr) {
+    Warn(fmt::format("the hooks of {} do not run at the next boot: {}. Move it to /etc",
+                     selection.hooks_file, why));
+    selection.hooks_file.clear();
+  }
+  return selection;
+}
+
+Result<void> Keep(const BootSelection& wanted) {
   const std::string path = DropInPath();
   if (!base::Exists(path)) return {};
+  const BootSelection selection = Seen(wanted);
   TRY(before, base::ReadFile(path));
   const std::string after = WithSelection(before, selection);
   if (after == before) return {};
@@ -133,8 +191,7 @@ void KeepSelection(BootSelection selection) {
   selection.hooks_file = Absolute(selection.hooks_file);
   const Result<void> kept = Keep(selection);
   if (kept.ok()) return;
-  std::fprintf(stderr, "partita: warning: the next boot may select something else: %s\n",
-               kept.error().ToString().c_str());
+  Warn("the next boot may select something else: " + kept.error().ToString());
 }
 
 }  // namespace partita::cli

@@ -21,7 +21,9 @@ struct BootSelection {
 
 // Lets the next boot bring back what was applied now, where the drop-in exists and would select
 // something else. The reference does this in a hook, before it applies; here it follows success. A
-// failure is told on standard error and changes nothing else.
+// file that the boot unit cannot see is not selected: what was applied last is the same. A failure
+// is told on standard error and changes nothing else. The caller holds the changing lock, so that
+// two changes do not leave the layout of one and the selection of the other.
 void KeepSelection(BootSelection selection);
 
 }  // namespace partita::cli

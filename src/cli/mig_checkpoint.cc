@@ -234,6 +234,11 @@ base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
     const model::Inventory& node) const {
   service::mig::NodeGoal goal;
   for (const Device& device : devices_) {
+bool Checkpoint::Has(std::string_view uuid) const {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [&](const Device& device) { return device.uuid == uuid; });
+}
+
     if (WhyGone(device, node)) continue;
     TRY(target, ResolveDevice(device, node, *Find(device, node)));
     goal.push_back(std::move(target));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -31,6 +32,7 @@ class Checkpoint {
   // The same for those that are there, and the others.
   [[nodiscard]] base::Result<service::mig::NodeGoal> ResolvePresent(
       const model::Inventory& node) const;
+  [[nodiscard]] bool Has(std::string_view uuid) const;
   [[nodiscard]] std::vector<std::string> Gone(const model::Inventory& node) const;
 
   // Takes what `newer` says of these GPUs in place of what this says of them; of others nothing.

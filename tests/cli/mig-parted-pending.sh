@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # What the partition editor leaves waiting for a reset or a reboot is finished by the boot after it, which
 # brings the whole of what was asked for; what it was refused is not.
+# With mounts of its own: the folder of the file is one that a boot sees, on every machine.
+if [ -z "${own_mounts:-}" ]; then own_mounts=1 exec unshare --mount "$0"; fi
 source "$(dirname "$0")/common.sh"
+mount --bind "$work" /srv
 export PARTITA_RUN_DIR=$work/run HOST_MIG_MANAGER_STATE_FILE=$work/override.conf
 memory=$PARTITA_STATE_DIR/mig.json
 ln -s "$PARTITA_BIN/partita" "$work/nvidia-mig-parted"
@@ -20,7 +23,7 @@ version: v1
 hooks:
   pre-apply-config: [{command: /bin/false}]
 YAML
-slices=(-f "$work/mig.yaml" -c slices)
+slices=(-f /srv/mig.yaml -c slices)
 # What an earlier apply left must not come back instead.
 run 0 parted apply -f "$work/mig.yaml" -c off
 mkfifo "$work/started" "$work/end"

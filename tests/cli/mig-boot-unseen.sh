@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# A file that the boot unit cannot see is not selected for the next boot: what was applied counts. And where
+# one is selected all the same, the boot falls back to what was applied, says so and ends with status 1.
+# With mounts of its own: places that are the same on every machine.
+if [ -z "${own_mounts:-}" ]; then own_mounts=1 exec unshare --mount "$0"; fi
+source "$(dirname "$0")/common.sh"
+export PARTITA_RUN_DIR=$work/run HOST_MIG_MANAGER_STATE_FILE=$work/override.conf
+ln -s "$PARTITA_BIN/partita" "$work/nvidia-mig-parted"
+mkdir "$work/home" "$work/srv"
+mount --bind "$work/home" /home
+mount --bind "$work/srv" /srv
+
+up h200-vm
+cat >/home/mig.yaml <<'YAML'
+version: v1
+mig-configs:
+  ones: [{devices: all, mig-enabled: true, mig-devices: {1g.18gb: 7}}]
+YAML
+printf 'version: v1\n' >/home/hooks.yaml
+cp /home/mig.yaml "$work/mig.yaml"
+ln -s /home/mig.yaml /srv/link.yaml
+
+for file in /home/mig.yaml /srv/link.yaml; do
+  for program in "partita mig" "$work/nvidia-mig-parted"; do
+    printf '[Service]\nEnvironment="MIG_PARTED_SELECTED_CONFIG=all-disabled"\n' >"$work/override.conf"
+    # shellcheck disable=SC2086
+    run 0 on_node $program apply -f "$file" -c ones
+    complains "$file" "home directories" "mig.json"
+    printf '[Service]\nEnvironment="MIG_PARTED_SELECTED_CONFIG="\n' | cmp - "$work/override.conf" || fail "$file is selected"
+  done
+done
+run 0 on_node "$work/nvidia-mig-parted" apply -f "$work/mig.yaml" -c ones -k /home/hooks.yaml
+complains "$work/mig.yaml" "does not outlive a boot" "/home/hooks.yaml" "home directories"
+! grep -q HOOKS "$work/override.conf" || fail "hooks that the boot cannot see are selected"
+
+# A drop-in that another program wrote.
+partita-sim reboot --node "$node" >/dev/null
+run 1 on_node partita mig boot --config-file /srv/none.yaml --selected-config ones
+complains "open /srv/none.yaml: No such file or directory" "what was applied last is in force, but "
+run 0 on_node partita mig assert --want 1g.18gb:7
+# A file with a mistake is one: nobody guesses.
+echo 'version: v2' >/srv/wrong.yaml
+run 2 on_node partita mig boot --config-file /srv/wrong.yaml --selected-config ones
+# Nothing to fall back to.
+rm "$PARTITA_STATE_DIR/mig.json"
+run 2 on_node partita mig boot --config-file /srv/none.yaml --selected-config ones
+complains "open /srv/none.yaml: No such file or directory"
