@@ -177,6 +177,7 @@ namespace {
 // The change from its plan to what became of it; nothing where somebody has to be asked first.
 std::optional<int> ChangeUnderLock(const MigOptions& options,
                                    const ChangeRequest& request,
+                                   const BootSelection& selection,
                                    hw::InventoryReader& reader,
                                    Question& question) {
   const base::Result<service::mig::ChangeLock> lock = service::mig::ChangeLock::Acquire(
@@ -204,17 +205,25 @@ std::optional<int> ChangeUnderLock(const MigOptions& options,
     RememberAwaited(report->after, request.goal,
                     request.options.mode_only ? Tried::kModesAlone : Tried::kEverything);
   }
+  // What waits for a reboot is finished by that boot.
+  const bool lasts = report->applied || report->reset_required;
+  if (lasts && !request.options.mode_only) KeepSelection(selection);
   Print(options, ResultDocument(*report),
         [&](const Look& look) { return DrawResult(*report, look); });
   return ResultStatus(*report);
 }
 
-int CarryOut(const MigOptions& options, const ChangeRequest& request) {
+}  // namespace
+
+int CarryOutChange(const MigOptions& options,
+                   const ChangeRequest& request,
+                   const BootSelection& selection) {
   StopOnSignals();
   hw::InventoryReader reader(options.reader);
   Question question;
   for (;;) {
-    if (const auto status = ChangeUnderLock(options, request, reader, question)) return *status;
+    const auto status = ChangeUnderLock(options, request, selection, reader, question);
+    if (status) return *status;
     // Without the lock, and with the driver closed: a question that nobody answers must not keep
     // the boot unit from its work. If the plan is another one by then, it is asked again.
     reader.Release();
@@ -224,8 +233,6 @@ int CarryOut(const MigOptions& options, const ChangeRequest& request) {
   }
 }
 
-}  // namespace
-
 ChangeRequest ReadChange(const base::Invocation& invocation, std::string command) {
   ChangeRequest change;
   change.options.skip_reset = invocation.Has("skip-reset");
@@ -234,16 +241,6 @@ ChangeRequest ReadChange(const base::Invocation& invocation, std::string command
   change.sure = invocation.Has("yes");
   change.wait = invocation.Has("wait");
   return change;
-}
-
-int CarryOutChange(const MigOptions& options,
-                   const ChangeRequest& request,
-                   const BootSelection& selection) {
-  const int status = CarryOut(options, request);
-  // What waits for a reboot is finished by that boot.
-  const bool lasts = status == kExitDone || status == kExitResetRequired;
-  if (lasts && !request.options.mode_only) KeepSelection(selection);
-  return status;
 }
 
 int RunMigApply(const base::Invocation& invocation) {

@@ -38,8 +38,10 @@ class Change {
   Change(const Invocation& invocation,
          service::mig::NodeGoalFn goal,
          service::mig::NodeGoalFn modes,
-         HookRunner hooks)
+         HookRunner hooks,
+         BootSelection selection)
       : invocation_(invocation),
+        selection_(std::move(selection)),
         goal_(std::move(goal)),
         modes_(std::move(modes)),
         hooks_(std::move(hooks)),
@@ -60,6 +62,7 @@ class Change {
     if (const Result<void> hook = hooks_.Run("apply-exit"); !hook.ok() && !outcome) {
       outcome = Fail(hook.error());
     }
+    if (Lasts(outcome) && !invocation_.Has("mode-only")) KeepSelection(selection_);
     return outcome;
   }
 
@@ -180,6 +183,7 @@ class Change {
   }
 
   const Invocation& invocation_;
+  const BootSelection selection_;
   service::mig::NodeGoalFn goal_, modes_;
   HookRunner hooks_;
   // The node after the last step, to be remembered: as wanted, or with modes that wait.
@@ -222,9 +226,7 @@ Outcome Changed(const Invocation& invocation,
                 service::mig::NodeGoalFn modes) {
   Result<HookRunner> hooks = LoadHooks(invocation, options);
   if (!hooks.ok()) return Fail(hooks.error(), kExitInvalidInput);
-  Outcome outcome = Change(invocation, std::move(goal), std::move(modes), *std::move(hooks)).Run();
-  if (Lasts(outcome) && !invocation.Has("mode-only")) KeepSelection(selection);
-  return outcome;
+  return Change(invocation, std::move(goal), std::move(modes), *std::move(hooks), selection).Run();
 }
 
 }  // namespace partita::cli::parted
