@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <functional>
+#include <map>
 #include <optional>
 #include <utility>
 
@@ -142,6 +143,7 @@ class CheckpointReader {
     Checkpoint::Device device;
     if (const Node* uuid = config::Require(node, "UUID", problems_)) {
       device.uuid = config::ReadString(*uuid, problems_).value_or("");
+      RefuseTwice(device.uuid, *uuid);
     }
     device.enabled = Number(node, "MigMode", 1) == 1;
     ForEach(node, "GpuInstances", [&](const Node& item) {
@@ -159,7 +161,17 @@ class CheckpointReader {
     checkpoint.devices_.push_back(std::move(device));
   }
 
+  // The second entry would undo what the first asks for.
+  void RefuseTwice(const std::string& uuid, const Node& node) {
+    const auto [first, is_new] = lines_.try_emplace(uuid, node.line);
+    if (is_new || uuid.empty()) return;
+    problems_.Add(
+        node, fmt::format("{} is in \"Devices\" twice", base::Quoted(uuid)),
+        fmt::format("the other is in line {}: take out the one that does not hold", first->second));
+  }
+
   config::Problems& problems_;
+  std::map<std::string, int> lines_;  // of each UUID
 };
 
 base::Result<Checkpoint> Checkpoint::Parse(std::string text, std::string file_name) {
@@ -222,6 +234,11 @@ std::optional<std::string> Checkpoint::WhyGone(const Device& device, const model
   return fmt::format("{} ({})", device.uuid, gpu.faults.front().text);
 }
 
+bool Checkpoint::Has(std::string_view uuid) const {
+  return std::any_of(devices_.begin(), devices_.end(),
+                     [&](const Device& device) { return device.uuid == uuid; });
+}
+
 std::vector<std::string> Checkpoint::Gone(const model::Inventory& node) const {
   std::vector<std::string> gone;
   for (const Device& device : devices_) {
@@ -234,11 +251,6 @@ base::Result<service::mig::NodeGoal> Checkpoint::ResolvePresent(
     const model::Inventory& node) const {
   service::mig::NodeGoal goal;
   for (const Device& device : devices_) {
-bool Checkpoint::Has(std::string_view uuid) const {
-  return std::any_of(devices_.begin(), devices_.end(),
-                     [&](const Device& device) { return device.uuid == uuid; });
-}
-
     if (WhyGone(device, node)) continue;
     TRY(target, ResolveDevice(device, node, *Find(device, node)));
     goal.push_back(std::move(target));

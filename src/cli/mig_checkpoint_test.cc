@@ -91,6 +91,22 @@ TEST(Checkpoint, KeepsComputeProfilesThatAreNewerThanThisProgram) {
   EXPECT_NE(again.find("\"ProfileID\": 9"), std::string::npos) << again;
 }
 
+// The second would destroy what the first made.
+TEST(Checkpoint, RefusesOneGpuTwice) {
+  const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(
+      R"({"Version": "v1", "MigState": {"Devices": [
+  {"UUID": "GPU-x", "MigMode": 1, "GpuInstances": null},
+  {"UUID": "GPU-y", "MigMode": 0, "GpuInstances": null},
+  {"UUID": "GPU-x", "MigMode": 0, "GpuInstances": null}]}})",
+      "checkpoint.json");
+  ASSERT_FALSE(checkpoint.ok());
+  EXPECT_EQ(
+      checkpoint.error().message(),
+      "checkpoint.json:4:12: \"GPU-x\" is in \"Devices\" twice\n"
+      "    4 |   {\"UUID\": \"GPU-x\", \"MigMode\": 0, \"GpuInstances\": null}]}}\n"
+      "      |            ^^^^^^^ the other is in line 2: take out the one that does not hold");
+}
+
 TEST(Checkpoint, TellsEveryProblemWithItsPlace) {
   const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(
       R"({"Version": "v2", "MigState": {"Devices": [{"UUID": "GPU-x", "MigMode": 2,

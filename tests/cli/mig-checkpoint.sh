@@ -24,3 +24,16 @@ shows "plan: nothing to do"
 echo '{"Version": "v2", "MigState": {"Devices": [{"UUID": "GPU-x", "MigMode": 2}]}}' >"$work/bad.json"
 run 2 on_node partita mig restore -f "$work/bad.json"
 complains "bad.json:1:13: unknown version" "GpuInstances"
+
+# One GPU twice: the second entry would destroy what the first keeps.
+python3 - "$work/checkpoint.json" >"$work/twice.json" <<'PY'
+import json, sys
+state = json.load(open(sys.argv[1]))
+devices = state["MigState"]["Devices"]
+devices.append(dict(next(d for d in devices if d["GpuInstances"]), GpuInstances=None))
+print(json.dumps(state, indent=1))
+PY
+run 2 on_node partita mig restore -f "$work/twice.json"
+complains "twice.json:" 'is in "Devices" twice' "the other is in line"
+run 0 on_node partita mig show -o json
+grep -E '"(profile|start)"' "$work/out" | sort | cmp - "$work/before" || fail "instances were destroyed"
