@@ -290,7 +290,7 @@ class CommandLineParser {
         return {};
       }
       TRY_VOID(CheckChoice(option.choices, *value, "environment variable " + option.environment));
-      setting.given = true;
+      setting.given = setting.from_environment = true;
       setting.values.push_back(*std::move(value));
       return {};
     }
@@ -320,6 +320,11 @@ std::optional<std::string> Invocation::Get(std::string_view name) const {
 bool Invocation::Has(std::string_view name) const {
   const auto found = settings_.find(name);
   return found != settings_.end() && found->second.given;
+}
+
+bool Invocation::FromEnvironment(std::string_view name) const {
+  const auto found = settings_.find(name);
+  return found != settings_.end() && found->second.from_environment;
 }
 
 std::vector<std::string> Invocation::GetAll(std::string_view name) const {

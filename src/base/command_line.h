@@ -79,6 +79,8 @@ class Invocation {
   [[nodiscard]] std::optional<std::string> Get(std::string_view name) const;
   // Whether it was given, by flag or environment. For a switch: whether it is on.
   [[nodiscard]] bool Has(std::string_view name) const;
+  // Whether the value is that of its environment variable, since the flag is absent.
+  [[nodiscard]] bool FromEnvironment(std::string_view name) const;
   // Every value of a repeatable option, in order.
   [[nodiscard]] std::vector<std::string> GetAll(std::string_view name) const;
 
@@ -92,6 +94,7 @@ class Invocation {
   struct Setting {
     std::vector<std::string> values;
     bool given = false;  // not merely the default
+    bool from_environment = false;
   };
   std::map<std::string, Setting, std::less<>> settings_;
   std::vector<std::string> arguments_;

@@ -132,8 +132,10 @@ BootSelection MigRequest::Selection() const {
 base::Result<MigRequest> MigRequest::Read(const base::Invocation& invocation) {
   MigRequest request;
   request.gpus_ = invocation.GetAll("gpu");
-  const std::optional<std::string> file = invocation.Get("config-file");
+  std::optional<std::string> file = invocation.Get("config-file");
   const std::optional<std::string> want = invocation.Get("want");
+  // A flag beats a variable, of another option too.
+  if (want && invocation.FromEnvironment("config-file")) file.reset();
   if (file.has_value() == want.has_value()) {
     return base::Error(base::ErrorCode::kInvalid,
                        file ? "--config-file and --want exclude each other"
