@@ -145,6 +145,18 @@ Result<pid_t> Spawn(const Subprocess& subprocess, int output) {
   return ErrnoError("run " + subprocess.arguments.front(), error);
 }
 
+// A parent that ignores SIGCHLD hands that on through exec, and the kernel then forgets children's
+// statuses. Nobody who runs programs here can want that.
+void HearOfChildren() {
+  struct sigaction now {};
+  if (sigaction(SIGCHLD, nullptr, &now) != 0) return;
+  const bool ignored = (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == SIG_IGN;
+  if (!ignored && (now.sa_flags & SA_NOCLDWAIT) == 0) return;
+  if (ignored) now.sa_handler = SIG_DFL;
+  now.sa_flags &= ~SA_NOCLDWAIT;
+  sigaction(SIGCHLD, &now, nullptr);
+}
+
 // A child from its start to its end, with what it says.
 class Child {
  public:
@@ -279,6 +291,7 @@ std::string SubprocessResult::Describe() const {
 
 Result<SubprocessResult> Run(const Subprocess& subprocess) {
   PARTITA_CHECK(!subprocess.arguments.empty());
+  HearOfChildren();
   TRY(output, MakePipe());
   // Only this end: the child's blocks as programs expect.
   if (fcntl(output.reading.get(), F_SETFL, O_NONBLOCK) != 0) return ErrnoError("make a pipe");

@@ -163,6 +163,20 @@ TEST(SubprocessTest, WorksWhereStandardInputAndOutputWereClosed) {
   EXPECT_EQ(result.output, "0\n");
 }
 
+// A parent that ignores SIGCHLD hands that on, and the kernel then keeps no status for anybody.
+TEST(SubprocessTest, HearsTheStatusWhereSigchldWasIgnored) {
+  struct sigaction before {};
+  struct sigaction ignored {};
+  ignored.sa_handler = SIG_IGN;
+  ASSERT_EQ(sigaction(SIGCHLD, &ignored, &before), 0);
+  EXPECT_TRUE(RunOrFail(Shell("exit 0")).Succeeded());
+  ignored.sa_handler = SIG_DFL;
+  ignored.sa_flags = SA_NOCLDWAIT;
+  ASSERT_EQ(sigaction(SIGCHLD, &ignored, nullptr), 0);
+  EXPECT_EQ(RunOrFail(Shell("exit 3")).exit_status, 3);
+  sigaction(SIGCHLD, &before, nullptr);
+}
+
 TEST(SubprocessTest, DoesNotWaitForWhatItsChildLeftBehind) {
   // The pipe stays open in the background process, which the test then ends.
   const SubprocessResult result = RunOrFail(Shell("sleep 1000 & echo $!"));
