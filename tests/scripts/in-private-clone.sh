@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# A clone of what is committed, in a folder that others cannot enter; the command's status is its own, and
+# nothing stays behind.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/../.." && pwd)
+work=$(mktemp -d "${TMPDIR:-/tmp}/partita-scripts.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+fail() { echo "FAILED: $*" >&2; exit 1; }
+
+# A repository of its own: this one may be an export without history.
+mkdir -p "$work/repository/scripts"
+cp "$root/scripts/in-private-clone" "$work/repository/scripts/"
+cd "$work/repository"
+export GIT_AUTHOR_NAME=t GIT_AUTHOR_EMAIL=t GIT_COMMITTER_NAME=t GIT_COMMITTER_EMAIL=t
+git init -q .
+echo committed >file
+git add . && git commit -qm "a commit"
+echo changed >file
+
+export TMPDIR=$work/tmp
+mkdir "$TMPDIR"
+status=0
+scripts/in-private-clone sh -c 'cat file; pwd; stat -c %a ..; exit 7' >"$work/out" || status=$?
+[ "$status" = 7 ] || fail "status $status"
+grep -q "a commit in $TMPDIR/partita-clone" "$work/out" || fail "it does not say where: $(cat "$work/out")"
+grep -qx committed "$work/out" || fail "it is not what is committed: $(cat "$work/out")"
+grep -qx 700 "$work/out" || fail "others may enter: $(cat "$work/out")"
+[ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls -A "$TMPDIR")"
