@@ -23,6 +23,8 @@ run 0 on_node partita mig assert --want 1g.18gb:7
 # Whoever may not change GPUs is told who may.
 up h200-vm unprivileged
 chmod 755 "$work"
+# A copy: what was built may be where only its owner goes, as in root's home.
+install -m 755 "$PARTITA_BIN/partita" "$work/partita"
 run 1 on_node setpriv --reuid 65534 --clear-groups env PARTITA_RUN_DIR="$work/none/run" \
-  partita mig apply --want none
+  "$work/partita" mig apply --want none
 complains "Permission denied" "only root changes what GPUs are divided into"
