@@ -4,6 +4,14 @@
 source "$(dirname "$0")/../cli/common.sh"
 build=$1
 root=$work/root
+# What the last `make install` put where stays known: `make uninstall` reads it.
+manifest=$build/install_manifest.txt
+if [ -e "$manifest" ]; then
+  cp -p "$manifest" "$work/manifest"
+  on_exit+=('cp -p "$work/manifest" "$manifest"')
+else
+  on_exit+=('rm -f "$manifest"')
+fi
 run 0 env DESTDIR="$root" cmake --install "$build" --prefix /usr
 
 zsh=share/zsh/site-functions
