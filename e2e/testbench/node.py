@@ -18,10 +18,11 @@ from testbench.simulator import Simulator
 
 SECONDS = 120
 
-# Folders of a node that outlive its reboot, each in the cluster's state.
+# Folders of a node that outlive its reboot, each in the cluster's state. /var/lib/partita is not one of them:
+# the simulated machine has its own.
 DISK = (
     "/etc/cdi", "/etc/partita", "/usr/local/nvidia", "/var/lib/cni", "/var/lib/containerd", "/var/lib/kubelet",
-    "/var/lib/partita", "/var/log",
+    "/var/log",
 )
 
 

@@ -11,6 +11,7 @@
 #include "sim/tool/busy.h"
 #include "sim/tool/commands.h"
 #include "sim/tool/nodes.h"
+#include "sim/tool/own_folders.h"
 #include "sim/tool/pci_registers.h"
 #include "sim/tool/pci_server.h"
 #include "sim/tool/pci_tree.h"
@@ -94,6 +95,7 @@ base::Result<void> Restart(const base::Invocation& invocation) {
     if (slot->holders[i].live == 0) continue;
     TRY_VOID(EndLockOwner(node->holders_path(), i, SIGKILL, kEndTimeoutMs), "workload {}", i);
   }
+  TRY_VOID(EmptyAtBoot(node->root()));
   auto changed = node->Change([&](const Machine& machine, Slot& state) -> base::Result<void> {
     TRY_VOID(HandOver(*node, state));
     Reboot(machine, state);

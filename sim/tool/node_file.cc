@@ -188,7 +188,8 @@ std::string AllowedCharacters() { return "lower-case letters, digits, \"-\" and 
 }  // namespace
 
 base::Result<void> CheckNodeName(std::string_view name) {
-  static const std::vector<std::string> taken = {"dev", "lib", "proc", "sim", "sys", "usr"};
+  static const std::vector<std::string> taken = {"dev", "etc", "lib", "proc", "run",
+                                                 "sim", "sys", "usr", "var"};
   const auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
   if (name.empty() || name.size() > 63 || !plain(name.front()) || !plain(name.back()) ||
       !std::ranges::all_of(name, [&](char c) { return plain(c) || c == '-' || c == '.'; })) {

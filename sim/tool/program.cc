@@ -322,7 +322,8 @@ Command RebootCommand() {
   return {.name = "reboot",
           .summary = "Reboot the node",
           .description =
-              "As a driver reload, with a new boot id; lost GPUs are back and call faults gone. "
+              "As a driver reload, with a new boot id; lost GPUs are back and call faults gone; "
+              "the node's /run/partita is empty, its /var/lib/partita is kept. "
               "Refuses while workloads run; with --force they are killed, as a reboot does.",
           .options = {NodeOption(), ForceOption("kill workloads")},
           .examples = {{"partita-sim reboot", ""}},

@@ -19,6 +19,7 @@
 #include "sim/tool/driver_files.h"
 #include "sim/tool/node_file.h"
 #include "sim/tool/nodes.h"
+#include "sim/tool/own_folders.h"
 #include "sim/tool/pci_tree.h"
 
 namespace partita::sim::tool {
@@ -130,6 +131,7 @@ base::Result<void> Up(const base::Invocation& invocation) {
   TRY_VOID(MakeDriverFiles(root, node.machine->driver_version, parts), "node {}", name);
   TRY_VOID(MakeDeviceDirectory(root), "node {}", name);
   TRY_VOID(MakePciTree(root, node), "node {}", name);
+  TRY_VOID(MakeOwnFolders(root), "node {}", name);
   TRY_VOID(MakeState(root, node, file), "node {}", name);
   TRY_VOID(scaffold.Publish());
   fmt::print("node {} is up: {} GPU{}, driver {}, in {}\n", name, node.machine->gpu_count,

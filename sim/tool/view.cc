@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/unique_fd.h"
 #include "sim/tool/mounts.h"
+#include "sim/tool/own_folders.h"
 
 namespace partita::sim::tool {
 namespace {
@@ -103,6 +104,16 @@ base::Result<void> ShowSys() {
   return {};
 }
 
+// What partita keeps between runs and between boots: the node's, never the host's. The folders that
+// are covered must be there, so the host gets empty ones.
+base::Result<void> ShowOwnFolders() {
+  for (const OwnFolder& folder : kOwnFolders) {
+    TRY_VOID(base::MakeDirectories(folder.path, folder.mode));
+    TRY_VOID(Bind(kRoot + folder.path, folder.path));
+  }
+  return {};
+}
+
 // /proc as a directory of links into the real one, which moves to /proc/.host, plus `modules`.
 base::Result<void> ReplaceProc() {
   TRY(real, CloneTree(AT_FDCWD, "/proc"));
@@ -128,6 +139,7 @@ base::Result<void> EnterView(const std::string& root, bool proc_modules) {
   TRY_VOID(ShowDevices());
   TRY_VOID(ShowProc());
   TRY_VOID(ShowSys());
+  TRY_VOID(ShowOwnFolders());
   if (proc_modules && !has_modules) TRY_VOID(ReplaceProc());
   return {};
 }
