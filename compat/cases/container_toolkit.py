@@ -1,6 +1,7 @@
 """nvidia-ctk judges the driver's files: its CDI must name every device, node and library; and
 nvidia-cdi-hook carries that CDI's hooks out on a container root."""
 
+import dataclasses
 import json
 import os
 import re
@@ -12,11 +13,32 @@ from support.shell import Failure
 NAME = "nvidia-ctk"
 NEEDS_NODE = True
 DRIVER_ROOT = "/run/partita-sim"
+UNDER_ROOT = [f"--driver-root={DRIVER_ROOT}"]
 CONTROL_NODES = {"/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools"}
 LIBRARIES = ["libnvidia-ml.so", "libcuda.so"]
 HOOKS = {
     "create-symlinks", "enable-cuda-compat", "update-ldcache", "disable-device-node-modification",
 }
+
+
+
+@dataclasses.dataclass(frozen=True)
+class Places:
+    """Where nvidia-ctk finds the driver, and so where its files are in a container."""
+
+    root: str  # before a path of the host
+    dev_root: str  # the same for device nodes
+    libraries: str
+
+
+def library_folder():
+    """Of this distribution: where a real driver's libraries would be, and the libc is."""
+    with open("/proc/self/maps", encoding="utf-8") as maps:
+        return os.path.dirname(re.search(r"(/\S+)/libc[.-]\S*$", maps.read(), re.M)[0])
+
+
+USUAL = Places("", "", library_folder())
+ROOTED = Places(DRIVER_ROOT, DRIVER_ROOT, "/usr/lib64")
 
 # A hook runs inside the container's mounts: the root is a mount, with a proc of its own in which the
 # driver shows.
@@ -36,17 +58,21 @@ def judge(context, session, node):
                     raise Failure("CDI was generated for a node without any device")
             continue
         with session.case(f"{layout.name}: CDI"):
-            check_spec(generate(context, node), node, layout, DRIVER_ROOT)
-        with session.case(f"{layout.name}: CDI with /dev at the root"):
-            check_spec(generate(context, node, "--dev-root=/"), node, layout, "")
+            check_spec(generate(context, node), node, layout, USUAL)
+        with session.case(f"{layout.name}: CDI under a driver root"):
+            check_spec(generate(context, node, *UNDER_ROOT), node, layout, ROOTED)
+        with session.case(f"{layout.name}: CDI under a driver root, /dev at the root"):
+            spec = generate(context, node, *UNDER_ROOT, "--dev-root=/")
+            check_spec(spec, node, layout, dataclasses.replace(ROOTED, dev_root=""))
         with session.case(f"{layout.name}: hooks"):
-            check_hooks(context, node, generate(context, node))
+            check_hooks(context, node, generate(context, node), USUAL)
+        with session.case(f"{layout.name}: hooks under a driver root"):
+            check_hooks(context, node, generate(context, node, *UNDER_ROOT), ROOTED)
 
 
 def generate_run(context, node, *options):
     return node.run([
         context.programs["nvidia-ctk"], "cdi", "generate", "--mode=nvml", "--format=json",
-        f"--driver-root={DRIVER_ROOT}",
         f"--nvidia-cdi-hook-path={context.programs['nvidia-cdi-hook']}",
         f"--output={context.scratch('cdi.json')}", *options,
     ])
@@ -63,15 +89,15 @@ def generate(context, node, *options):
 # ---- the spec ----
 
 
-def check_spec(spec, node, layout, dev_root):
+def check_spec(spec, node, layout, places):
     if spec["kind"] != "nvidia.com/gpu":
         raise Failure(f"kind {spec['kind']}")
     devices = {device["name"]: device["containerEdits"] for device in spec["devices"]}
     check_names(devices, node, layout)
-    check_gpu_nodes(devices, layout, dev_root)
+    check_gpu_nodes(devices, layout, places.dev_root)
     check_slice_nodes(devices, node, layout)
     check_all(devices)
-    check_common(spec["containerEdits"], node)
+    check_common(spec["containerEdits"], node, places)
 
 
 def check_names(devices, node, layout):
@@ -139,14 +165,14 @@ def check_all(devices):
         raise Failure(f"\"all\" has {sorted(everything ^ single)} more or less than its devices")
 
 
-def check_common(edits, node):
+def check_common(edits, node, places):
     nodes = {entry["path"] for entry in edits["deviceNodes"]}
     if not CONTROL_NODES <= nodes:
         raise Failure(f"control nodes {sorted(nodes)}")
     mounts = {m["containerPath"]: m["hostPath"] for m in edits["mounts"]}
     for library in LIBRARIES:
-        path = f"/usr/lib64/{library}.{node.facts.driver}"
-        if mounts.get(path) != DRIVER_ROOT + path:
+        path = f"{places.libraries}/{library}.{node.facts.driver}"
+        if mounts.get(path) != places.root + path:
             raise Failure(f"{path} is not mounted: {sorted(mounts)}")
     stray = [path for path in mounts if ".so." in path and not path.endswith(node.facts.driver)]
     if stray:
@@ -168,7 +194,7 @@ def hook_name(hook):
 # ---- the hooks ----
 
 
-def check_hooks(context, node, spec):
+def check_hooks(context, node, spec, places):
     """Builds a container root from the spec and runs its hooks there, as a runtime does."""
     bundle = context.scratch("bundle")
     shutil.rmtree(bundle, ignore_errors=True)
@@ -176,7 +202,8 @@ def check_hooks(context, node, spec):
     for folder in ("etc", "proc", "sys", "dev", "tmp"):
         os.makedirs(os.path.join(rootfs, folder))
     for mount in spec["containerEdits"]["mounts"]:
-        copy_into(rootfs, node.root + mount["hostPath"][len(DRIVER_ROOT):], mount["containerPath"])
+        inside = mount["hostPath"][len(places.root):]
+        copy_into(rootfs, node.root + in_driver_root(inside, places), mount["containerPath"])
     with open(os.path.join(bundle, "config.json"), "w", encoding="utf-8") as file:
         json.dump({"ociVersion": "1.0.2", "root": {"path": "rootfs"}}, file)
     state = json.dumps({"ociVersion": "1.0.2", "id": "judged", "pid": 1, "bundle": bundle})
@@ -184,7 +211,12 @@ def check_hooks(context, node, spec):
         if hook["hookName"] == "createContainer":
             command = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", CONTAINER, rootfs]
             node.check([*command, hook["path"], *hook["args"][1:]], stdin=state)
-    check_root(rootfs, node.facts.driver)
+    check_root(rootfs, node.facts.driver, places)
+
+
+def in_driver_root(path, places):
+    """Of a file of the node: where the node's folder, which is a driver root, has it."""
+    return re.sub(f"^{re.escape(places.libraries)}/", "/usr/lib64/", path)
 
 
 def copy_into(rootfs, source, path):
@@ -193,16 +225,16 @@ def copy_into(rootfs, source, path):
     shutil.copyfile(source, target)
 
 
-def check_root(rootfs, driver):
+def check_root(rootfs, driver, places):
     """The names that programs ask for exist, and the loader's cache knows the library."""
     for link, target in {
         "libnvidia-ml.so.1": f"libnvidia-ml.so.{driver}",
         "libcuda.so.1": f"libcuda.so.{driver}",
         "libcuda.so": "libcuda.so.1",
     }.items():
-        path = os.path.join(rootfs, "usr/lib64", link)
+        path = os.path.join(rootfs + places.libraries, link)
         if not os.path.islink(path) or os.readlink(path) != target:
-            raise Failure(f"/usr/lib64/{link} does not point at {target} in the container")
+            raise Failure(f"{places.libraries}/{link} does not point at {target} in the container")
     with open(os.path.join(rootfs, "etc/ld.so.cache"), "rb") as file:
         if b"libnvidia-ml.so.1" not in file.read():
             raise Failure("the container's loader cache does not know libnvidia-ml.so.1")

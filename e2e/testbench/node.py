@@ -215,11 +215,9 @@ class Node:
     # ---- programs ----
 
     def environment(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
-        """Of a program on the node: its driver's programs and libraries first, ours, the system's."""
-        hardware = node_files.HARDWARE
+        """Of a program on the node: our programs first, then the system's, the driver's among them."""
         return {
-            "PATH": ":".join([f"{hardware}/usr/bin", *map(str, self._around.path), SYSTEM_PATH]),
-            "LD_LIBRARY_PATH": f"{hardware}/usr/lib64",
+            "PATH": ":".join([*map(str, self._around.path), SYSTEM_PATH]),
             "HOME": "/root",
             "LANG": "C.UTF-8",
             "NODE_NAME": self.name,

@@ -10,9 +10,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <climits>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/files.h"
+#include "base/text.h"
 
 namespace partita::sim::tool {
 namespace {
@@ -71,6 +74,41 @@ base::Result<void> ShowEntry(int directory, const std::string& name, const std::
 }
 
 bool DescribesDevice(const std::string& directory) { return base::Exists(directory + "/uevent"); }
+
+// A path in /proc/self/mountinfo, where spaces and the like are octal: "\\040".
+std::string Unescaped(std::string_view text) {
+  std::string plain;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '\\' || i + 3 >= text.size()) {
+      plain += text[i];
+      continue;
+    }
+    plain +=
+        static_cast<char>((text[i + 1] - '0') * 64 + (text[i + 2] - '0') * 8 + (text[i + 3] - '0'));
+    i += 3;
+  }
+  return plain;
+}
+
+// The mount points below `path` that are not below another one of them.
+base::Result<std::vector<std::string>> MountsBelow(const std::string& path) {
+  constexpr std::size_t kMountPoint = 4;  // proc(5)
+  TRY(text, base::ReadFile("/proc/self/mountinfo"));
+  std::vector<std::string> found;
+  for (const std::string_view line : base::Split(text, '\n')) {
+    const std::vector<std::string_view> fields = base::Split(line, ' ');
+    if (fields.size() <= kMountPoint) continue;
+    std::string point = Unescaped(fields[kMountPoint]);
+    if (point.starts_with(path + "/")) found.push_back(std::move(point));
+  }
+  std::ranges::sort(found);
+  std::vector<std::string> top;
+  for (std::string& point : found) {
+    const bool below_last = !top.empty() && (point + "/").starts_with(top.back() + "/");
+    if (!below_last) top.push_back(std::move(point));
+  }
+  return top;
+}
 
 // What MergeDirectory has to do in one directory.
 struct Merge {
@@ -143,6 +181,23 @@ base::Result<void> MountEmpty(const std::string& target) {
   if (mount("partita-sim", target.c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=0755") != 0) {
     return base::ErrnoError("mount a tmpfs on " + target);
   }
+  return {};
+}
+
+base::Result<void> Overlay(const std::string& layer, const std::string& target) {
+  TRY(points, MountsBelow(target));
+  std::vector<std::pair<std::string, base::UniqueFd>> kept;
+  for (const std::string& point : points) {
+    TRY(tree, CloneTree(AT_FDCWD, point));
+    kept.emplace_back(point, std::move(tree));
+  }
+  const std::string options = "lowerdir=" + layer + ":" + target;
+  if (mount("partita-sim", target.c_str(), "overlay", MS_RDONLY, options.c_str()) != 0) {
+    return base::ErrnoError("lay an overlay of the node over " + target)
+        .WithHint(
+            "a node's view needs overlayfs in the kernel, and / on at most one overlay itself");
+  }
+  for (const auto& [point, tree] : kept) TRY_VOID(Attach(tree, point));
   return {};
 }
 

@@ -16,6 +16,9 @@ namespace partita::sim::tool {
 [[nodiscard]] base::Result<void> Bind(const std::string& source, const std::string& target);
 // An empty directory of its own at `target`.
 [[nodiscard]] base::Result<void> MountEmpty(const std::string& target);
+// Lays `layer` over `target`, read-only: names of both are there, and of two files the layer's.
+// What is mounted below `target` stays.
+[[nodiscard]] base::Result<void> Overlay(const std::string& layer, const std::string& target);
 // /run is often mounted without devices and programs; a node needs both.
 [[nodiscard]] base::Result<void> AllowDevices(const std::string& mount_point);
 

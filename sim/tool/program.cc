@@ -338,20 +338,23 @@ Option ProcModulesOption() {
 }
 
 Command RunCommand() {
-  return {.name = "run",
-          .summary = "Run a command that sees the node",
-          .description =
-              "In a mount namespace of its own the command finds the simulated driver where it "
-              "looks for the real one: device nodes, /proc/driver, PCI devices, libraries, "
-              "nvidia-smi. It replaces this process: arguments, signals and exit status pass "
-              "through; 127 means that it was not found, 126 that it could not be started.",
-          .options = {NodeOption(), ProcModulesOption()},
-          .examples = {{"partita-sim run -- nvidia-smi -L", ""},
-                       {"partita-sim run --node lab1 -- partita status", ""},
-                       {"partita-sim run --proc-modules -- nvidia-mig-parted export", ""}},
-          .takes_rest = true,
-          .rest_name = "COMMAND",
-          .run = RunRun};
+  return {
+      .name = "run",
+      .summary = "Run a command that sees the node",
+      .description =
+          "In a mount namespace of its own the command finds the simulated driver where it "
+          "looks for the real one: device nodes, /proc/driver, PCI devices, libraries in the "
+          "distribution's folder and in the loader's cache, nvidia-smi in /usr/bin. /run/partita "
+          "and /var/lib/partita are the node's own. It replaces this process: arguments, signals "
+          "and exit status pass through; 127 means that it was not found, 126 that it could not be "
+          "started.",
+      .options = {NodeOption(), ProcModulesOption()},
+      .examples = {{"partita-sim run -- nvidia-smi -L", ""},
+                   {"partita-sim run --node lab1 -- partita status", ""},
+                   {"partita-sim run --proc-modules -- nvidia-mig-parted export", ""}},
+      .takes_rest = true,
+      .rest_name = "COMMAND",
+      .run = RunRun};
 }
 
 Command ShellCommand() {

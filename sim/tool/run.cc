@@ -12,19 +12,8 @@
 namespace partita::sim::tool {
 namespace {
 
-constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-void Prepend(const char* variable, const std::string& directory, const char* otherwise) {
-  const char* old = std::getenv(variable);
-  const std::string rest = old != nullptr && *old != '\0' ? old : otherwise;
-  setenv(variable, (rest.empty() ? directory : directory + ":" + rest).c_str(), 1);
-}
-
-// Programs and libraries of the node first; nothing that would lead to another node.
+// Nothing that would lead to another node.
 void SetEnvironment(const std::string& node) {
-  const std::string root = kViewRoot;
-  Prepend("PATH", root + "/usr/bin", kDefaultPath);
-  Prepend("LD_LIBRARY_PATH", root + "/usr/lib64", "");
   setenv("PARTITA_SIM_NODE", node.c_str(), 1);
   unsetenv("PARTITA_SIM_STATE");
   unsetenv("PARTITA_SIM_DIR");

@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/unique_fd.h"
+#include "sim/tool/driver_places.h"
 #include "sim/tool/mounts.h"
 #include "sim/tool/own_folders.h"
 
@@ -134,12 +135,15 @@ base::Result<void> ReplaceProc() {
 
 base::Result<void> EnterView(const std::string& root, bool proc_modules) {
   const bool has_modules = base::Exists("/proc/modules");
+  TRY(libraries, LibraryFolder());
   TRY_VOID(LeaveHostNamespace());
   TRY_VOID(ShowRoot(root));
   TRY_VOID(ShowDevices());
   TRY_VOID(ShowProc());
   TRY_VOID(ShowSys());
   TRY_VOID(ShowOwnFolders());
+  // Inside the view of this node they are there already, and the kernel stacks two overlays only.
+  if (root != kRoot) TRY_VOID(ShowDriverPlaces(libraries));
   if (proc_modules && !has_modules) TRY_VOID(ReplaceProc());
   return {};
 }

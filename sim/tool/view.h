@@ -15,7 +15,8 @@ inline constexpr const char* kViewRoot = "/run/partita-sim";
 // Needs CAP_SYS_ADMIN. After an error the process is in neither world and should end.
 //
 // The host's own /sys, /dev/pts, /dev/shm and /proc stay visible; simulated PCI devices and modules
-// are added to what is there. `proc_modules`: where the kernel has no /proc/modules, give /proc a
+// are added to what is there, the driver's programs, libraries and firmware to the folders of this
+// distribution. `proc_modules`: where the kernel has no /proc/modules, give /proc a
 // tmpfs of links with one; processes born later are missing there, so it is for programs that are
 // started, look and end.
 [[nodiscard]] base::Result<void> EnterView(const std::string& root, bool proc_modules);

@@ -13,7 +13,6 @@ After=$2
 [Service]
 Type=oneshot
 ExecStart=/bin/sh -c 'echo $1 finds \$(nvidia-smi -L | grep -c MIG) >>$disk/log'
-Environment=PATH=/run/partita-sim/usr/bin:/usr/bin:/bin LD_LIBRARY_PATH=/run/partita-sim/usr/lib64
 UNIT
   mkdir -p "$disk/units/multi-user.target.wants"
   ln -s "../$1.service" "$disk/units/multi-user.target.wants/"

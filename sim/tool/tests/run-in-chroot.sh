@@ -20,10 +20,10 @@ set -e
 export PATH=/built/bin:/bin PARTITA_SIM_DIR=/tmp/nodes
 partita-sim up h200-vm
 cd /tmp
-partita-sim run -- sh -c 'ls; ls /dev/nvidia0; nvidia-smi -L; cat /proc/driver/nvidia/version'
-ls /dev
+partita-sim run -- sh -c 'ls; ls /dev/nvidia0 /lib/firmware/nvidia; nvidia-smi -L; cat /proc/driver/nvidia/version'
+ls /dev /lib
 partita-sim down
 LOOK
 run 0 unshare --mount sh -c 'mount -t proc proc "$0/proc" && mount -t sysfs sysfs "$0/sys" && exec chroot "$0" /bin/sh /look' "$root"
 shows "/dev/nvidia0" "GPU 0: NVIDIA H200" "580.159.04" "nodes"
-[ "$(grep -c nvidia0 "$work/out")" = 1 ] || fail "the chroot itself shows simulated files"
+[ "$(grep -cE 'nvidia0|firmware' "$work/out")" = 2 ] || fail "the chroot itself shows simulated files"

@@ -16,7 +16,7 @@ grep -q '580.159.04' /proc/driver/nvidia/version
 [ "$(cat /sys/bus/pci/devices/0000:c1:00.0/class)" = 0x068000 ]
 [ "$(cat /sys/bus/pci/devices/0000:0f:00.0/resource | wc -w)" = 21 ]
 [ "$(stat -c %s /sys/bus/pci/devices/0000:0f:00.0/config)" = 256 ]
-[ "$(command -v nvidia-smi)" = /run/partita-sim/usr/bin/nvidia-smi ]
+[ "$(command -v nvidia-smi)" = /usr/bin/nvidia-smi ]
 [ -e /run/partita-sim/usr/lib64/libnvidia-ml.so.580.159.04 ]
 [ -e /run/partita-sim/lib/firmware/nvidia/580.159.04/gsp_ga10x.bin ]
 echo x >/dev/null
