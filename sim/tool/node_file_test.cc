@@ -73,6 +73,31 @@ TEST(NodeFile, GpusAreOrderedByAddress) {
   EXPECT_EQ(node->machine->boards[1].minor, 0U);
 }
 
+TEST(NodeFile, TheOpenModulesDriveNothingOlderThanTuring) {
+  const std::string gpus =
+      "gpus:\n"
+      "  - {product: T4, pci: \"0000:01:00.0\"}\n"
+      "  - {product: V100-SXM2-16GB, pci: \"0000:02:00.0\"}\n";
+  const std::string said =
+      ": \"V100-SXM2-16GB\" is older than the open kernel modules drive\n"
+      "    4 |   - {product: V100-SXM2-16GB, pci: \"0000:02:00.0\"}\n"
+      "      |               ^^^^^^^^^^^^^^ they begin with Turing: write open_kernel_module: "
+      "false "
+      "under driver:";
+  EXPECT_EQ(Problem(std::string(kDriver) + gpus), "my.yaml:4:15" + said);
+  EXPECT_EQ(
+      Problem("driver: {version: 580.159.04, cuda: \"13.0\", open_kernel_module: true}\n" + gpus),
+      "my.yaml:4:15" + said);
+  EXPECT_TRUE(
+      Load("driver: {version: 580.159.04, cuda: \"13.0\", open_kernel_module: false}\n" + gpus)
+          .ok());
+  // One that a virtual machine drives is nobody's business here.
+  EXPECT_TRUE(Load(std::string(kDriver) +
+                   "gpus:\n"
+                   "  - {product: V100-SXM2-16GB, pci: \"0000:02:00.0\", pci_driver: vfio}\n")
+                  .ok());
+}
+
 TEST(NodeFile, PairsAreLinkedDirectly) {
   const auto node = Load(std::string(kDriver) +
                          "nvlink: pairs\n"

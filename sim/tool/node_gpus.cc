@@ -271,6 +271,20 @@ void CheckAddresses(const std::vector<Entry>& entries, const Node& root, Problem
   }
 }
 
+// The open modules need the GPU's own system processor, which came with Turing (NVIDIA's driver
+// installation guide, "Kernel Modules").
+void CheckModules(const Machine& machine, const std::vector<Entry>& entries, Problems& problems) {
+  constexpr std::uint32_t kTuring = 6;  // NVML_DEVICE_ARCH_TURING
+  for (const Entry& entry : entries) {
+    const Board& board = entry.product.board;
+    const bool driven = entry.driver == PciDriver::kNvidia;
+    if (machine.open_kernel_module == 0 || !driven || board.architecture >= kTuring) continue;
+    problems.Add(*entry.node->Find("product"),
+                 base::Quoted(board.product) + " is older than the open kernel modules drive",
+                 "they begin with Turing: write open_kernel_module: false under driver:");
+  }
+}
+
 // The lowest number that no GPU asked for, for those that did not ask.
 void AssignMinors(std::vector<Entry>& entries, Problems& problems) {
   Uses uses;
@@ -404,6 +418,7 @@ base::Result<GpuStart> ReadGpus(const Node& root,
     return Compare(a.product.board.pci, b.product.board.pci) < 0;
   });
   CheckAddresses(entries, root, problems);
+  CheckModules(machine, entries, problems);
   AssignMinors(entries, problems);
   AssignNames(machine, entries, problems);
   ApplySettings(settings, machine, entries, problems);
