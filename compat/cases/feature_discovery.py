@@ -1,5 +1,6 @@
 """gpu-feature-discovery judges names, sizes and counts: its labels must be those of the data."""
 
+from harness.facts import label_value
 from harness.layouts import layouts
 from support.shell import Failure
 
@@ -11,6 +12,8 @@ STRATEGIES = ["none", "single", "mixed"]
 
 
 def judge(context, session, node):
+    with session.case("the machine's own name"):
+        check_machine(context, node)
     for layout in layouts(node.facts):
         with session.case(f"{layout.name}: made"):
             node.apply(layout.specs())
@@ -19,14 +22,28 @@ def judge(context, session, node):
                 compare(discover(context, node, strategy), node.facts, layout, strategy)
 
 
+def check_machine(context, node):
+    """Of /sys/class/dmi, where it looks unless told otherwise."""
+    found = read_labels(context, node)["nvidia.com/gpu.machine"]
+    wanted = label_value(node.facts.machine) or "unknown"
+    if found != wanted:
+        raise Failure(f"gpu.machine is {found!r}, not {wanted!r}")
+
+
 def discover(context, node, strategy):
-    machine, output = context.scratch("machine"), context.scratch("labels")
+    machine = context.scratch("machine")
     with open(machine, "w", encoding="utf-8") as file:
         file.write(MACHINE + "\n")
+    return read_labels(
+        context, node, f"--mig-strategy={strategy}", f"--machine-type-file={machine}",
+    )
+
+
+def read_labels(context, node, *options):
+    output = context.scratch("labels")
     node.check([
         context.programs["gpu-feature-discovery"], "--oneshot", "--use-node-feature-api=false",
-        "--no-timestamp", f"--mig-strategy={strategy}",
-        f"--machine-type-file={machine}", f"--output-file={output}",
+        "--no-timestamp", f"--output-file={output}", *options,
     ])
     with open(output, encoding="utf-8") as file:
         return dict(line.split("=", 1) for line in file.read().splitlines())

@@ -35,6 +35,11 @@ class Profile:
         return "mig-" + self.name.replace("+", ".")
 
 
+def label_value(name):
+    """A name as a label value: what labels may not hold removed, words joined by dashes."""
+    return "-".join(re.sub(r"[^A-Za-z0-9-_. ]", "", name).split())
+
+
 @dataclasses.dataclass(frozen=True)
 class Product:
     name: str
@@ -46,8 +51,7 @@ class Product:
 
     @property
     def label(self):
-        """The name as a label value: what labels may not hold removed, words joined by dashes."""
-        return "-".join(re.sub(r"[^A-Za-z0-9-_. ]", "", self.name).split())
+        return label_value(self.name)
 
     @property
     def family(self):
@@ -71,6 +75,7 @@ class NodeFacts:
     driver: str
     cuda: str
     caps_major: int
+    machine: str  # the DMI product name; empty where the machine has none
     gpus: tuple
 
     @property
@@ -94,6 +99,7 @@ def read_node(data, profile):
         driver=find(r"^ +version: ([\d.]+)", text, profile),
         cuda=find(r'^ +cuda: "([\d.]+)"', text, profile),
         caps_major=int(find(r"caps: (\d+)", text, profile)),
+        machine=(re.search(r"^dmi: .*product_name: ([^,}]+)", text, re.M) or ("", ""))[1],
         gpus=tuple(gpus),
     )
 

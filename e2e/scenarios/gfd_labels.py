@@ -12,7 +12,7 @@ def scenario():
     for key, wanted in {
         "gpu.product": "NVIDIA-A100-SXM4-40GB", "gpu.memory": "40960", "gpu.family": "ampere",
         "gpu.compute.major": "8", "gpu.compute.minor": "0", "gpu.replicas": "1", "mig.capable": "true",
-        "cuda.driver-version.full": "580.159.04",
+        "cuda.driver-version.full": "580.159.04", "gpu.machine": "DGXA100-920-23687-2530-000",
     }.items():
         expect(found.get(f"nvidia.com/{key}"), wanted, f"label nvidia.com/{key}")
     withdraw("labels", on="dgx")

@@ -134,6 +134,26 @@ void ReadSwitches(const Node& root, Problems& problems, LoadedNode& out) {
   }
 }
 
+// Shown as a line of a file.
+std::string ReadLine(const Node& node, Problems& problems) {
+  const std::string text = config::ReadString(node, problems).value_or("");
+  if (text.empty() || std::ranges::any_of(text, [](char c) { return c >= 0 && c < ' '; })) {
+    problems.Add(node, "not a name: " + base::Quoted(text));
+  }
+  return text;
+}
+
+void ReadDmi(const Node& dmi, Problems& problems, LoadedNode& out) {
+  static const std::vector<std::string> keys = {"sys_vendor", "product_name"};
+  if (!config::ExpectMap(dmi, problems, "the DMI names")) return;
+  config::RejectUnknownKeys(dmi, keys, problems);
+  out.dmi.emplace();
+  if (const Node* node = dmi.Find("sys_vendor")) out.dmi->sys_vendor = ReadLine(*node, problems);
+  if (const Node* node = config::Require(dmi, "product_name", problems)) {
+    out.dmi->product_name = ReadLine(*node, problems);
+  }
+}
+
 void ReadHeader(const Node& root, Problems& problems, LoadedNode& out) {
   Machine& machine = *out.machine;
   if (const Node* node = root.Find("name")) {
@@ -149,6 +169,7 @@ void ReadHeader(const Node& root, Problems& problems, LoadedNode& out) {
   if (const Node* driver = config::Require(root, "driver", problems)) {
     ReadDriver(*driver, problems, machine);
   }
+  if (const Node* dmi = root.Find("dmi")) ReadDmi(*dmi, problems, out);
   if (const Node* majors = root.Find("majors")) ReadMajors(*majors, problems, machine);
   if (const Node* node = root.Find("seed")) {
     machine.seed = config::ReadUnsigned(*node, problems).value_or(1);
@@ -212,6 +233,7 @@ base::Result<LoadedNode> LoadNode(const DataFile& file,
   static const std::vector<std::string> keys = {"name",
                                                 "description",
                                                 "driver",
+                                                "dmi",
                                                 "majors",
                                                 "seed",
                                                 "idle_mode_change",

@@ -15,6 +15,11 @@
 
 namespace partita::sim::tool {
 
+// What the machine's firmware calls it; empty: it does not say.
+struct Dmi {
+  std::string sys_vendor, product_name;
+};
+
 struct LoadedNode {
   std::string name;  // what the file calls itself, else the file's own name
   std::string description;
@@ -24,6 +29,7 @@ struct LoadedNode {
   std::unique_ptr<Slot> slot;
   std::vector<std::optional<std::uint32_t>> iommu_groups;  // by GPU index
   std::uint32_t switch_device_id = 0;                      // (device << 16) | vendor
+  std::optional<Dmi> dmi;                                  // absent: firmware without DMI
 };
 
 // Reads `file` with the products of `catalog`. All problems at once, in the form of

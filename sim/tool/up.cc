@@ -16,6 +16,7 @@
 #include "sim/state/time.h"
 #include "sim/tool/building.h"
 #include "sim/tool/commands.h"
+#include "sim/tool/dmi.h"
 #include "sim/tool/driver_files.h"
 #include "sim/tool/node_file.h"
 #include "sim/tool/nodes.h"
@@ -131,6 +132,7 @@ base::Result<void> Up(const base::Invocation& invocation) {
   TRY_VOID(MakeDriverFiles(root, node.machine->driver_version, parts), "node {}", name);
   TRY_VOID(MakeDeviceDirectory(root), "node {}", name);
   TRY_VOID(MakePciTree(root, node), "node {}", name);
+  TRY_VOID(MakeDmi(root, node), "node {}", name);
   TRY_VOID(MakeOwnFolders(root), "node {}", name);
   TRY_VOID(MakeState(root, node, file), "node {}", name);
   TRY_VOID(scaffold.Publish());

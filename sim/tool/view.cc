@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/unique_fd.h"
+#include "sim/tool/dmi.h"
 #include "sim/tool/driver_places.h"
 #include "sim/tool/mounts.h"
 #include "sim/tool/own_folders.h"
@@ -102,7 +103,7 @@ base::Result<void> ShowSys() {
     const std::string live = part == "module" ? sys + "/module" : "";
     TRY_VOID(MergeDirectory("/sys/" + part, base::JoinPath(sys, part), live));
   }
-  return {};
+  return HideHostDmi(kRoot);
 }
 
 // What partita keeps between runs and between boots: the node's, never the host's. The folders that
