@@ -139,27 +139,30 @@ Command WorkloadStartCommand() {
       .name = "start",
       .summary = "Let a process hold a GPU or a slice",
       .description =
-          "With a command after --: this process becomes it, and holds the GPU until it ends. With "
-          "--pid: a guardian watches that process, also one in another PID namespace, and holds "
+          "With a command after --: this process becomes it, and holds the GPU until it ends; with "
+          "--detach it runs in the background instead, without input and output. With --pid: a "
+          "guardian watches that process, also one in another PID namespace, and holds "
           "the GPU for it. Either way NVML shows the process with its memory and load, and both "
           "are gone when the process is.",
-      .options = {NodeOption(),
-                  GpuOption(),
-                  {.name = "mig",
-                   .value_name = "SLICE",
-                   .help = "GI, GI:CI or a MIG device's UUID"},
-                  {.name = "memory", .value_name = "SIZE", .help = "GPU memory that it uses: 4GiB"},
-                  {.name = "util", .value_name = "PERCENT", .help = "load on the GPU"},
-                  {.name = "mem-util", .value_name = "PERCENT", .help = "load on its memory"},
-                  {.name = "encoder", .value_name = "PERCENT", .help = "load on the encoder"},
-                  {.name = "decoder", .value_name = "PERCENT", .help = "load on the decoder"},
-                  {.name = "kind",
-                   .value_name = "KIND",
-                   .help = "what kind of process it is",
-                   .choices = Texts(HolderKindWords()),
-                   .default_value = "compute"},
-                  {.name = "pid", .value_name = "PID", .help = "a process that runs already"}},
+      .options =
+          {NodeOption(),
+           GpuOption(),
+           {.name = "mig", .value_name = "SLICE", .help = "GI, GI:CI or a MIG device's UUID"},
+           {.name = "memory", .value_name = "SIZE", .help = "GPU memory that it uses: 4GiB"},
+           {.name = "util", .value_name = "PERCENT", .help = "load on the GPU"},
+           {.name = "mem-util", .value_name = "PERCENT", .help = "load on its memory"},
+           {.name = "encoder", .value_name = "PERCENT", .help = "load on the encoder"},
+           {.name = "decoder", .value_name = "PERCENT", .help = "load on the decoder"},
+           {.name = "kind",
+            .value_name = "KIND",
+            .help = "what kind of process it is",
+            .choices = Texts(HolderKindWords()),
+            .default_value = "compute"},
+           {.name = "detach",
+            .help = "print the pid and return when the workload is there, and leave it running"},
+           {.name = "pid", .value_name = "PID", .help = "a process that runs already"}},
       .examples = {{"partita-sim workload start --gpu 0 --memory 4GiB --util 80 -- sleep 60", ""},
+                   {"partita-sim workload start --detach --gpu 0 -- sleep 60", "in the background"},
                    {"partita-sim workload start --gpu 0 --mig 1:0 --memory 1GiB --pid 4711", ""}},
       .takes_rest = true,
       .rest_name = "COMMAND",

@@ -8,14 +8,18 @@
 
 namespace partita::sim::tool {
 
-void StartProgram(const std::vector<std::string>& command) {
+int TryProgram(const std::vector<std::string>& command) {
   std::vector<std::string> words = command;
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   execvp(argv[0], argv.data());
-  const int error = errno;
+  return errno;
+}
+
+void StartProgram(const std::vector<std::string>& command) {
+  const int error = TryProgram(command);
   Report(base::ErrnoError("run " + command.front(), error));
   _exit(error == ENOENT ? 127 : 126);
 }

@@ -69,13 +69,64 @@ void NameTarget(const Process& process, Holder& holder) {
   }
 }
 
+// A session of its own without this one's terminal: nothing that ends here ends it.
+void LeaveSession() {
+  setsid();
+  const int null = open("/dev/null", O_RDWR);
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
+  if (null > STDERR_FILENO) close(null);
+}
+
+// What a child that leaves says first: whether it holds its workload, then why its command did not
+// start. A command that starts closes the pipe.
+struct Answer {
+  enum class About : std::uint32_t { kHold, kStart } about;
+  int error;
+};
+
+[[noreturn]] void Detach(Node& node,
+                         const Holder& holder,
+                         const std::vector<std::string>& command,
+                         int answer) {
+  LeaveSession();
+  int keep_open = -1;
+  Answer said{Answer::About::kHold,
+              HoldAsSelf(node.store(), node.holders_path().c_str(), holder, &keep_open)};
+  if (said.error == 0) said = {Answer::About::kStart, TryProgram(command)};
+  static_cast<void>(write(answer, &said, sizeof said) == sizeof said);
+  _exit(1);
+}
+
+// Returns when the workload is there: the command has taken the child's place.
+base::Result<void> StartDetached(Node& node,
+                                 Holder holder,
+                                 const std::vector<std::string>& command) {
+  SetName(command.front(), holder);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoError("make a pipe");
+  const base::UniqueFd answer(ends[0]);
+  base::UniqueFd question(ends[1]);
+  const pid_t child = fork();
+  if (child < 0) return base::ErrnoError("start the workload");
+  if (child == 0) Detach(node, holder, command, question.get());
+  question.Reset();
+  Answer said{};
+  const ssize_t size = read(answer.get(), &said, sizeof said);
+  if (size < 0) return base::ErrnoError("wait for the workload");
+  if (size == sizeof said) {
+    waitpid(child, nullptr, 0);
+    if (said.about == Answer::About::kHold) return HoldError(said.error);
+    return base::ErrnoError("run " + command.front(), said.error);
+  }
+  fmt::print("{}\n", child);
+  return {};
+}
+
 // The guardian: holds the lock while the process lives. Ended by SIGTERM or by the process's end;
 // either way the kernel drops the lock.
 [[noreturn]] void Guard(Node& node, const Process& process, const Holder& holder, int answer) {
-  setsid();
+  LeaveSession();
   if (chdir("/") != 0) _exit(1);
-  const int null = open("/dev/null", O_RDWR);
-  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);
   std::signal(SIGHUP, SIG_IGN);
   int keep_open = -1;
   const int error = HoldGuarded(node.store(), node.holders_path().c_str(), holder, &keep_open);
@@ -119,9 +170,15 @@ base::Result<void> Start(const base::Invocation& invocation) {
                            pid ? "--pid and a command were given: which one?"
                                : "what runs? Give --pid or a command after --");
   }
+  const bool detach = invocation.Has("detach");
+  if (pid && detach) {
+    return base::MakeError(ErrorCode::kInvalid, "--detach and --pid were given: which one?")
+        .WithHint("--detach starts a command; a process that runs already needs none");
+  }
   TRY(node, Node::Open(invocation));
   TRY(holder, ReadWorkload(invocation, node->machine(), *node->Snapshot()));
   if (pid) return GuardProcess(*node, holder, *pid);
+  if (detach) return StartDetached(*node, holder, invocation.rest());
   return BecomeWorkload(*node, holder, invocation.rest());
 }
 
