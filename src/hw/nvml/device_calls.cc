@@ -4,13 +4,17 @@
 
 namespace partita::hw::nvml {
 
-model::Fault FaultOf(const base::Error& error) {
+std::string ResetAdvice(std::string_view name) {
+  return fmt::format("stop its workloads, then nvidia-smi -r -i {}", name);
+}
+
+model::Fault FaultOf(const base::Error& error, std::string_view name) {
   const int code = error.native() ? error.native()->value : NVML_ERROR_UNKNOWN;
   if (code == NVML_ERROR_GPU_IS_LOST) {
     return {model::FaultKind::kLost, fmt::format("fell off the bus: {}", NvmlHint(code))};
   }
   if (code == NVML_ERROR_RESET_REQUIRED) {
-    return {model::FaultKind::kResetRequired, fmt::format("needs a reset: {}", NvmlHint(code))};
+    return {model::FaultKind::kResetRequired, fmt::format("needs a reset: {}", ResetAdvice(name))};
   }
   const std::string hint = error.hint().empty() ? "see the kernel log" : error.hint();
   return {model::FaultKind::kUnreadable,
@@ -27,9 +31,9 @@ base::Result<std::size_t> RoomFor(const char* function, unsigned count) {
 void DeviceCalls::NoteEnd(nvmlReturn_t code) {
   if (code == NVML_ERROR_GPU_IS_LOST) {
     over_ = true;
-    faults_.push_back(FaultOf(NvmlError("", code)));
+    faults_.push_back(FaultOf(NvmlError("", code), name_));
   } else if (code == NVML_ERROR_RESET_REQUIRED && !std::exchange(reset_required_, true)) {
-    faults_.push_back(FaultOf(NvmlError("", code)));
+    faults_.push_back(FaultOf(NvmlError("", code), name_));
   } else if (MeansSessionLost(code)) {
     over_ = true;
     session_lost_ = true;

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,10 +19,14 @@ namespace partita::hw::nvml {
 // is asked.
 class DeviceCalls {
  public:
-  DeviceCalls(Caller& call, nvmlDevice_t device) : call_(call), device_(device) {}
+  // `name`: what nvidia-smi -i takes for this GPU, in advice.
+  DeviceCalls(Caller& call, nvmlDevice_t device, std::string name)
+      : call_(call), device_(device), name_(std::move(name)) {}
 
   [[nodiscard]] const Api& api() const { return call_.api; }
   [[nodiscard]] nvmlDevice_t device() const { return device_; }
+  [[nodiscard]] const std::string& name() const { return name_; }
+  void Rename(std::string name) { name_ = std::move(name); }
 
   // True if the driver answered. A feature that is absent is simply not answered; any other failure
   // is kept for Problems() or Faults().
@@ -81,6 +86,7 @@ class DeviceCalls {
 
   Caller& call_;
   nvmlDevice_t device_;
+  std::string name_;
   bool over_ = false;
   bool session_lost_ = false;
   bool reset_required_ = false;
@@ -92,7 +98,10 @@ class DeviceCalls {
 // have so many.
 [[nodiscard]] base::Result<std::size_t> RoomFor(const char* function, unsigned count);
 
-// The fault that a code means for a GPU whose lookup or whose call gave it.
-[[nodiscard]] model::Fault FaultOf(const base::Error& error);
+// The fault that a code means for the GPU of that name whose lookup or whose call gave it.
+[[nodiscard]] model::Fault FaultOf(const base::Error& error, std::string_view name);
+
+// What to do about a GPU that must be reset.
+[[nodiscard]] std::string ResetAdvice(std::string_view name);
 
 }  // namespace partita::hw::nvml

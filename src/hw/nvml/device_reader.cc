@@ -35,10 +35,10 @@ std::optional<Unit> In(std::optional<unsigned> value) {
 }
 
 // What the driver wants done, by the value of field 230.
-std::string_view RecoveryText(unsigned action) {
+std::string RecoveryText(unsigned action, std::string_view name) {
   switch (action) {
     case NVML_GPU_RECOVERY_ACTION_GPU_RESET:
-      return "the driver asks for a reset: stop its workloads, then nvidia-smi -r -i <index>";
+      return "the driver asks for a reset: " + ResetAdvice(name);
     case NVML_GPU_RECOVERY_ACTION_NODE_REBOOT:
       return "the driver asks for a reboot of the node: drain it, then reboot";
     case NVML_GPU_RECOVERY_ACTION_DRAIN_P2P:
@@ -65,12 +65,13 @@ void ReadRecovery(DeviceCalls& calls) {
   if (!calls.Ask(calls.api().field_values, 2, fields)) return;
   const unsigned action = UnsignedIn(fields[0]).value_or(NVML_GPU_RECOVERY_ACTION_NONE);
   if (action != NVML_GPU_RECOVERY_ACTION_NONE) {
-    calls.AddFault({model::FaultKind::kRecoveryAction,
-                    fmt::format("{} (recovery action {})", RecoveryText(action), action)});
+    calls.AddFault(
+        {model::FaultKind::kRecoveryAction,
+         fmt::format("{} (recovery action {})", RecoveryText(action, calls.name()), action)});
   }
   if (UnsignedIn(fields[1]).value_or(0) != 0) {
-    calls.AddFault({model::FaultKind::kResetRequired,
-                    "a reset is pending: stop its workloads, then nvidia-smi -r -i <index>"});
+    calls.AddFault(
+        {model::FaultKind::kResetRequired, "a reset is pending: " + ResetAdvice(calls.name())});
   }
 }
 
@@ -162,6 +163,7 @@ bool ReadIdentity(DeviceCalls& calls, model::Gpu& gpu) {
     gpu.pci_subsystem_id = pci.pciSubSystemId;
   }
   gpu.index = In<model::GpuIndex>(calls.Get<unsigned>(api.index));
+  if (gpu.index) calls.Rename(fmt::format("{}", *gpu.index));
   gpu.minor = In<model::DeviceMinor>(calls.Get<unsigned>(api.minor));
   if (auto uuid = calls.GetText<NVML_DEVICE_UUID_V2_BUFFER_SIZE>(api.uuid)) {
     gpu.uuid = model::GpuUuid(*std::move(uuid));

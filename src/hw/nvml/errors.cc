@@ -22,7 +22,7 @@ constexpr std::string_view kLoad =
     "load the kernel module (modprobe nvidia) and see the kernel log";
 constexpr std::string_view kLost =
     "stop its workloads and reboot the node; if it happens again, have the GPU replaced";
-constexpr std::string_view kReset = "stop its workloads, then reset it (nvidia-smi -r -i <index>)";
+constexpr std::string_view kReset = "stop its workloads, then reset it with nvidia-smi";
 constexpr std::string_view kMismatch =
     "the driver was updated while the old kernel module stayed loaded: reload it or reboot";
 constexpr std::string_view kVisible =

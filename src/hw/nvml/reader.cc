@@ -71,6 +71,10 @@ model::Fault HungFault(const Worker::Report& report) {
           what + ": see the kernel log, then reset the GPU or reboot the node"};
 }
 
+std::string NameOf(const model::Gpu& gpu) {
+  return gpu.index ? fmt::format("{}", *gpu.index) : gpu.pci.ToString();
+}
+
 void Keep(const DeviceCalls& calls, GpuDraft& draft) {
   draft.gpu.faults = calls.faults();
   draft.problems = calls.problems();
@@ -93,7 +97,7 @@ void ReadGpu(const Session& session,
   const base::Result<nvmlDevice_t> device = session.Use(handle);
   if (!device.ok()) return;
   Caller call = session.CallerFor(watch);
-  DeviceCalls calls(call, *device);
+  DeviceCalls calls(call, *device, NameOf(draft.gpu));
   const auto publish = [&] {
     Keep(calls, draft);
     result.Publish(draft);
@@ -101,7 +105,7 @@ void ReadGpu(const Session& session,
   draft.handle = handle;
   draft.identified = ReadIdentity(calls, draft.gpu);
   if (!draft.identified && !calls.problems().empty()) {
-    calls.AddFault(FaultOf(calls.problems().front()));
+    calls.AddFault(FaultOf(calls.problems().front(), calls.name()));
   }
   publish();
   if (depth.only_mig) {
@@ -115,10 +119,6 @@ void ReadGpu(const Session& session,
   ReadProcesses(calls, draft.gpu);
   if (depth.readings) ReadReadings(calls, draft.gpu.readings);
   publish();
-}
-
-std::string NameOf(const model::Gpu& gpu) {
-  return gpu.index ? fmt::format("{}", *gpu.index) : gpu.pci.ToString();
 }
 
 }  // namespace
@@ -298,7 +298,7 @@ class Reader::Impl {
            "it: check that this process may open its device node, and see "
            "the kernel log"});
     } else if (!draft.session_lost) {
-      draft.gpu.faults.push_back(FaultOf(error));
+      draft.gpu.faults.push_back(FaultOf(error, NameOf(draft.gpu)));
     }
     return draft;
   }
@@ -405,16 +405,17 @@ class Reader::Impl {
       std::vector<base::Error> problems;
     };
     const auto draft = std::make_shared<Draft<LinkDraft>>();
-    const Worker::Report report = worker_.Run(
-        gpu.gpu.pci.ToString(), JobLimits(),
-        [=, session = session_, handle = gpu.handle, pci = gpu.gpu.pci](CallWatch& watch) {
-          const base::Result<nvmlDevice_t> device = session->Use(handle);
-          if (!device.ok()) return;
-          Caller call = session->CallerFor(watch);
-          DeviceCalls calls(call, *device);
-          LinksOfGpu links = ReadLinks(calls, pci, peers);
-          draft->Publish({std::move(links), calls.problems()});
-        });
+    const Worker::Report report =
+        worker_.Run(gpu.gpu.pci.ToString(), JobLimits(),
+                    [=, session = session_, handle = gpu.handle, pci = gpu.gpu.pci,
+                     name = NameOf(gpu.gpu)](CallWatch& watch) {
+                      const base::Result<nvmlDevice_t> device = session->Use(handle);
+                      if (!device.ok()) return;
+                      Caller call = session->CallerFor(watch);
+                      DeviceCalls calls(call, *device, name);
+                      LinksOfGpu links = ReadLinks(calls, pci, peers);
+                      draft->Publish({std::move(links), calls.problems()});
+                    });
     LinkDraft result = draft->Take();
     result.links.gpu = gpu.gpu.pci;
     gpu.problems.insert(gpu.problems.end(), result.problems.begin(), result.problems.end());
