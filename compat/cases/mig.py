@@ -27,6 +27,8 @@ def judge(context, session, node):
     comparisons.busy_slice()
     comparisons.busy_slice_met_last()
     comparisons.order_of_creation()
+    comparisons.profile_of_other_boards()
+    comparisons.more_than_fits()
     comparisons.one_wrong_mode()
     comparisons.one_wrong_mode_beside_work()
     session.log.write("\n=== side by side\n" + "\n".join(comparisons.lines))
@@ -274,6 +276,25 @@ class Comparisons:
                 if set(outcome.after[0].instances) != places:
                     raise Failure(f"{outcome.name} made {shown(outcome.after[0])}")
 
+    def profile_of_other_boards(self):
+        """The reference drops a profile that the GPU lacks, and so makes nothing, with success."""
+        start, wanted = self._first({"1g.5gb": 2, "3g.20gb": 1}), self._first({"1g.18gb": 1})
+        with self._case("a profile that the GPU lacks"):
+            reference = self._from(self._programs.reference, start, wanted)
+            if not reference.applied() or reference.after[0].devices() != {} or reference.destroyed() != 3:
+                raise Failure(f"the reference, which wiped the GPU with success, now: {reference.summary()}")
+            for program in self._programs.ours:
+                must_leave_alone(self._from(program, start, wanted), "1g.18gb")
+
+    def more_than_fits(self):
+        start, wanted = self._first({"1g.5gb": 2, "3g.20gb": 1}), self._first({"3g.20gb": 3})
+        with self._case("more than fits"):
+            reference = self._from(self._programs.reference, start, wanted)
+            if reference.applied() or reference.after[0].devices() != {} or not reference.destroyed():
+                raise Failure(f"the reference, which wiped the GPU and failed, now: {reference.summary()}")
+            for program in self._programs.ours:
+                must_leave_alone(self._from(program, start, wanted), "3g.20gb")
+
     def one_wrong_mode(self):
         """One GPU has MIG off, the others are as wanted already."""
         start, wanted = self._wrong_mode()
@@ -343,6 +364,12 @@ def must_refuse(outcome, reason):
     said = outcome.done.stderr + outcome.done.stdout
     if outcome.applied() or reason not in said:
         raise Failure(f"the {outcome.name} no longer fails with {reason!r}: {outcome.summary()}")
+
+
+def must_leave_alone(outcome, reason):
+    must_refuse(outcome, reason)
+    if outcome.touched() or outcome.before != outcome.after:
+        raise Failure(f"{outcome.name} changed something before it refused: {outcome.summary()}")
 
 
 def must_touch_first_alone(outcome):
