@@ -334,10 +334,12 @@ Command RebootCommand() {
 }
 
 Option ProcModulesOption() {
-  return {.name = "proc-modules",
-          .help =
-              "give /proc a file modules where the kernel has none; processes born later are "
-              "missing in that /proc, so only for programs that look and end"};
+  return {
+      .name = "proc-modules",
+      .help =
+          "give /proc a file modules where the kernel has none, which NVIDIA's own "
+          "nvidia-mig-parted needs; processes born later are missing in that /proc, so only for "
+          "programs that look and end"};
 }
 
 Command RunCommand() {
