@@ -83,6 +83,10 @@ tsan-all: setup-build+test build/tsan/build.ninja ## Every test that sanitizers 
 soak: build ## 16 processes killed at random (SOAK_SECONDS, default 60), then an apply at its every call
 	@tests/torture/soak --build build/release --seconds $(or $(SOAK_SECONDS),60)
 
+.PHONY: mutants
+mutants: setup-build+test ## Conditions of the product changed one by one: does a test notice? (MUTANTS='--tenth 3')
+	@tests/mutants/run --jobs $(JOBS) $(MUTANTS)
+
 .PHONY: bench
 bench: setup-build+bench+compat build/bench/build.ninja ## Figures, each beside the same work by NVIDIA's programs
 	@scripts/build build/bench $(JOBS)
