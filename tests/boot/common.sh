@@ -1,5 +1,12 @@
 # Sourced by every script here: a simulated machine that is booted by Debian's systemd, as process 1
 # of a PID namespace with its own /run and cgroups. No sleeps: a boot ends when its jobs are done.
+
+# Asked for, the whole script sees what a machine has whose kernel offers cgroup v2 alone.
+if [ "${PARTITA_BOOT_CGROUPS:-}" = v2 ]; then
+  unset PARTITA_BOOT_CGROUPS
+  exec unshare --mount --propagation private bash -c \
+    'umount -l /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec "$@"' - bash "$0" "$@"
+fi
 source "$(dirname "${BASH_SOURCE[0]}")/../cli/common.sh"
 disk=$work/disk
 mkdir -p "$disk"/{etc,units,state}
@@ -7,16 +14,24 @@ export PARTITA_STATE_DIR=$disk/state PARTITA_RUN_DIR=$work/run source_root PARTI
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: a boot needs root for its namespaces" >&2; exit 77; }
 [ -x /lib/systemd/systemd ] || { echo "SKIPPED: no systemd here; install the package systemd" >&2; exit 77; }
 mountpoint -q / || { echo "SKIPPED: a boot needs mount namespaces of its own, and in this chroot / is no mount" >&2; exit 77; }
-[ -d /sys/fs/cgroup/systemd ] || { echo "SKIPPED: no cgroup hierarchy name=systemd here" >&2; exit 77; }
 
 # A cgroup of its own in all hierarchies that systemd takes: in a shared one, boots that run at the
 # same time would take each other's services for their own, and systemd removes every empty group that
-# it finds, other tests' as well. With the one for devices, limits of units on devices hold.
+# it finds, other tests' as well. Limits of units on devices hold with the hierarchy for devices, and in
+# cgroup v2, where systemd attaches a program to the group.
 cgroups=()
-export with_devices=
-if [ -d /sys/fs/cgroup/devices ]; then with_devices=yes; fi
-for hierarchy in systemd unified blkio cpu cpuacct freezer memory pids ${with_devices:+devices}; do
-  if [ -d /sys/fs/cgroup/$hierarchy ]; then
+if [ "$(stat -f -c %T /sys/fs/cgroup)" = cgroup2fs ]; then
+  export cgroup_version=2
+  hierarchies=(.)
+else
+  export cgroup_version=1
+  hierarchies=(systemd unified blkio cpu cpuacct freezer memory pids devices)
+  for needed in systemd devices; do
+    [ -d "/sys/fs/cgroup/$needed" ] || { echo "SKIPPED: no cgroup hierarchy $needed here, and no cgroup v2" >&2; exit 77; }
+  done
+fi
+for hierarchy in "${hierarchies[@]}"; do
+  if [ -d "/sys/fs/cgroup/$hierarchy" ]; then
     cgroups+=("/sys/fs/cgroup/$hierarchy/partita-boot-$$")
     mkdir "${cgroups[-1]}"
   fi

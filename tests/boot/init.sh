@@ -59,11 +59,12 @@ UNIT
 ln -s ../reboots.service $units/reboot.target.wants/
 if [ -d "$disk/units" ]; then cp -a "$disk/units/." $units/; fi
 umount -R /sys/fs/cgroup 2>/dev/null || true
-mount -t tmpfs tmpfs /sys/fs/cgroup
-mkdir /sys/fs/cgroup/systemd
-mount -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd
-if [ -n "$with_devices" ]; then
-  mkdir /sys/fs/cgroup/devices
+if [ "$cgroup_version" = 2 ]; then
+  mount -t cgroup2 cgroup2 /sys/fs/cgroup
+else
+  mount -t tmpfs tmpfs /sys/fs/cgroup
+  mkdir /sys/fs/cgroup/{systemd,devices}
+  mount -t cgroup -o none,name=systemd cgroup /sys/fs/cgroup/systemd
   mount -t cgroup -o devices cgroup /sys/fs/cgroup/devices
 fi
 # What systemd says is shown when a test fails: its kernel log is a file.
