@@ -6,7 +6,8 @@ set -euo pipefail
 PATH=$PARTITA_BIN:$PATH
 source_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/partita-cli.XXXXXX")
-export LC_ALL=C.UTF-8 TERM=xterm-256color PARTITA_SIM_DIR=$work/nodes PARTITA_STATE_DIR=$work/state
+export LC_ALL=C.UTF-8 TERM=xterm-256color PARTITA_SIM_DIR=$work/nodes
+export PARTITA_STATE_DIR=$work/state PARTITA_RUN_DIR=$work/run
 unset NO_COLOR PARTITA_OUTPUT PARTITA_COLOR PARTITA_DRIVER_ROOT PARTITA_LIBRARY PARTITA_HOST_ROOT
 mkdir "$PARTITA_SIM_DIR"
 on_exit=()
