@@ -70,7 +70,9 @@ class MachineTest(unittest.TestCase):
         self.assertEqual(self.machine.stop("good"), -signal.SIGTERM)
         stubborn = "trap '' TERM; echo deaf; while :; do sleep 0.1; done"
         self.machine.spawn("bad", ["sh", "-c", stubborn], ENVIRONMENT)
+        deadline = time.monotonic() + SECONDS
         while self.machine.log_path("bad").read_text(encoding="utf-8") != "deaf\n":
+            self.assertLess(time.monotonic(), deadline, "it has not said that it is deaf")
             time.sleep(0.01)
         self.assertEqual(self.machine.stop("bad", seconds=0.2), -signal.SIGKILL)
 

@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -230,9 +231,15 @@ TEST(CallFaults, AHangingCallGoesOnWhenTheFaultIsCleared) {
     returned = true;
   });
   // The hang is spent once the thread is in it; from then on other callers pass.
-  while (node.store().Read([](const Slot& slot) { return slot.call_faults[0].live; }) != 2) {
+  const auto live = [&node] {
+    return node.store().Read([](const Slot& slot) { return slot.call_faults[0].live; });
+  };
+  // Far above what it takes: only for what never comes.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (live() != 2 && std::chrono::steady_clock::now() < limit) {
     node.store().WaitForChange(node.store().Wakeups(), 1'000'000);
   }
+  EXPECT_EQ(live(), 2U) << "the call that shall hang was not made";
   unsigned int value = 0;
   EXPECT_EQ(nvmlDeviceGetMinorNumber(gpu, &value), NVML_SUCCESS);
   EXPECT_FALSE(returned);

@@ -62,7 +62,10 @@ slice=$(sim show --node node --output json |
 "$PARTITA_BIN/partita-sim" workload start --node node --gpu 1 --mig "$slice:0" --memory 1GiB \
   --util 40 -- sleep 1000 >/dev/null &
 background=$!
-until sim workload list --node node | grep -q sleep; do :; done
+limit=$((SECONDS + 60)) # far above what it takes
+until sim workload list --node node | grep -q sleep; do
+  [ $SECONDS -lt $limit ] || { echo "FAILED: in vain awaited: the workload in the list of node" >&2; exit 1; }
+done
 agree "with a process in a slice" processes=1
 kill "$background"
 wait "$background" || true

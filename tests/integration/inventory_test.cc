@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <functional>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -44,6 +46,24 @@ std::string Problems(const model::Inventory& inventory) {
       text += gpu.pci.ToString() + ": " + fault.text + "\n";
   }
   return text;
+}
+
+// Far above what it takes: only for what never comes.
+constexpr std::chrono::seconds kPatience(60);
+
+// Looks until the inventory is as awaited; what it was at the last look.
+model::Inventory ReadUntil(InventoryReader& reader,
+                           const std::string& awaited,
+                           const std::function<bool(const model::Inventory&)>& come) {
+  const auto limit = std::chrono::steady_clock::now() + kPatience;
+  for (;;) {
+    model::Inventory inventory = reader.Read();
+    if (come(inventory)) return inventory;
+    if (std::chrono::steady_clock::now() > limit) {
+      ADD_FAILURE() << "in vain awaited: " << awaited << "; there is: " << Problems(inventory);
+      return inventory;
+    }
+  }
 }
 
 void ExpectBoard(const model::Gpu& gpu, const sim::Board& board, std::uint32_t index) {
@@ -376,8 +396,9 @@ TEST(Inventory, AHungCallKeepsNobodyWaiting) {
 
   // Once the call comes back, so does the GPU.
   machine.ClearCallFaults();
-  model::Inventory healed = reader.Read();
-  while (!healed.gpus[3].faults.empty()) healed = reader.Read();
+  const model::Inventory healed =
+      ReadUntil(reader, "GPU 3 without a fault",
+                [](const model::Inventory& now) { return now.gpus[3].faults.empty(); });
   EXPECT_TRUE(healed.gpus[3].readings.temperature);
 }
 
@@ -394,8 +415,8 @@ TEST(Inventory, ADriverThatHangsAtInitIsSaidToHang) {
   ASSERT_EQ(inventory.gpus.size(), 8U);
   EXPECT_EQ(inventory.gpus[0].faults[0].kind, FaultKind::kHung);
   machine.ClearCallFaults();
-  while (!reader.Read().driver) {
-  }
+  ReadUntil(reader, "the driver",
+            [](const model::Inventory& now) { return now.driver.has_value(); });
 }
 
 TEST(Inventory, ADriverThatHangsWithoutAGpuHangsAllOfThem) {
@@ -416,8 +437,7 @@ TEST(Inventory, ADriverThatHangsWithoutAGpuHangsAllOfThem) {
     EXPECT_TRUE(gpu.uuid) << "from the driver's files";
   }
   machine.ClearCallFaults();
-  while (Problems(reader.Read()) != "") {
-  }
+  ReadUntil(reader, "no problem", [](const model::Inventory& now) { return Problems(now) == ""; });
 }
 
 TEST(Inventory, SeesGpusThatBelongToVirtualMachines) {

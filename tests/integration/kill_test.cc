@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <charconv>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <map>
@@ -148,7 +149,13 @@ class ApplyProgram {
     const pid_t child = Start();
     int status = 0;
     bool hangs = false;
+    // Far above what it takes: only for a program that neither comes to the call nor ends.
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     for (;;) {
+      if (std::chrono::steady_clock::now() > limit) {
+        ADD_FAILURE() << "neither in " << call.function << " nor at its end: " << Said();
+        break;
+      }
       const std::uint32_t seen = machine.store().Wakeups();
       hangs = Hangs(machine);
       if (hangs || waitpid(child, &status, WNOHANG) == child) break;

@@ -1,5 +1,6 @@
 #include "hw/nvml/worker.h"
 
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -46,7 +47,12 @@ Worker::Job HangingJob(const std::shared_ptr<Gate>& gate) {
 }
 
 void WaitUntilBack(const Worker& worker) {
-  while (worker.abandoned() > 0) std::this_thread::yield();
+  // Far above what it takes: only for what never comes.
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (worker.abandoned() > 0) {
+    ASSERT_LT(std::chrono::steady_clock::now(), limit) << "a job that may go on has not come back";
+    std::this_thread::yield();
+  }
 }
 
 TEST(Worker, RunsJobsOneAfterAnotherOnOneThreadOfItsOwn) {
