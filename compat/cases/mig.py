@@ -10,6 +10,7 @@ import os
 
 from cases.mig_parted import assert_fails, check_assert, expected_export, layout_of, write
 from harness.node import spec
+from support.refusal import check_refusal
 from support.shell import Failure, last_words
 
 NAME = "mig"
@@ -361,9 +362,10 @@ class Comparisons:
 
 
 def must_refuse(outcome, reason):
-    said = outcome.done.stderr + outcome.done.stdout
-    if outcome.applied() or reason not in said:
-        raise Failure(f"the {outcome.name} no longer fails with {reason!r}: {outcome.summary()}")
+    try:
+        check_refusal(outcome.done, reason)
+    except Failure as failure:
+        raise Failure(f"the {outcome.name} no longer fails with {reason!r}: {failure}: {outcome.summary()}") from None
 
 
 def must_leave_alone(outcome, reason):

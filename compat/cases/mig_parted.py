@@ -7,7 +7,12 @@ import re
 from cases import mig_parted_drop_in
 from harness import facts
 from harness.node import build_config, spec
+from support.refusal import check_refusal
 from support.shell import Failure, last_words
+
+# How the program says no.
+CANNOT_MAKE = "all orderings failed"
+NOT_APPLIED = "Assertion failure: selected configuration not currently applied"
 
 NAME = "mig-parted"
 NEEDS_NODE = True
@@ -69,10 +74,12 @@ def accepts(node, path, label, wanted):
 
 
 def refuses(node, path, label):
-    """Apply fails; or it finds nothing that it could do, says that it succeeded, and assert fails
-    (mig-parted drops profiles that no GPU offers)."""
+    """Apply says that it cannot; or it finds nothing that it could do, says that it succeeded, and assert
+    says that it is not so (mig-parted drops profiles that no GPU offers)."""
     done = node.mig_parted("apply", "-f", path, "-c", label, timeout=120)
-    if done.returncode == 0 and not assert_fails(node, path, label):
+    if done.returncode != 0:
+        check_refusal(done, CANNOT_MAKE)
+    elif not assert_fails(node, path, label):
         raise Failure(f"apply and assert accept {label}")
 
 
@@ -154,8 +161,7 @@ def must_fail(node, session, context):
             with session.case(f"must fail: MIG on GPU {index}, {gpu.product.name}"):
                 path = write(context, {"bad": [spec([index], {})]})
                 done = node.mig_parted("apply", "-f", path, "-c", "bad")
-                if done.returncode == 0 or "non MIG-capable" not in done.stderr:
-                    raise Failure(f"exit {done.returncode}: {last_words(done)}")
+                check_refusal(done, "non MIG-capable")
     with session.case("must fail: a GPU index that does not exist"):
         path = write(context, {"bad": [spec([len(node.facts.gpus)], {})]})
         if not assert_fails(node, path, "bad"):
@@ -260,7 +266,12 @@ def check_assert(node, path, label, *options):
 
 
 def assert_fails(node, path, label, *options):
-    return node.mig_parted("assert", "-f", path, "-c", label, *options).returncode != 0
+    """True: it says that another configuration is there. Whatever else it says is no answer."""
+    done = node.mig_parted("assert", "-f", path, "-c", label, *options)
+    if done.returncode == 0:
+        return False
+    check_refusal(done, NOT_APPLIED)
+    return True
 
 
 def export(node):

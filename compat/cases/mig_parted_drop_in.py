@@ -7,6 +7,7 @@ import dataclasses
 import os
 
 from harness.node import build_config, spec
+from support.refusal import check_whole
 from support.shell import Failure, last_words
 
 GOOD = """\
@@ -209,6 +210,8 @@ class DropIn:
         program = self._context.programs["nvidia-mig-parted"]
         reference = self._node.run([program, *words], proc_modules=True, env=env, stdin=question.stdin)
         ours = self._node.run([self._link, *words], env={**env, **self._ours}, stdin=question.stdin)
+        check_whole(reference)
+        check_whole(ours)
         return reference, ours
 
     def equal(self, question, *, exactly=True):
