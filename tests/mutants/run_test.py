@@ -84,6 +84,14 @@ class Run(unittest.TestCase):
             self.run_on(NOTICED_BY_ANOTHER), 0, "ok   not smaller: large noticed, not ^small$", "1 passed, 0 failed"
         )
 
+    def test_in_a_hurry_only_the_named_one_is_asked(self):
+        self.expect(
+            self.run_on(NOTICED_BY_ANOTHER, words=["--quick"]), 1,
+            "FAIL not smaller: SURVIVED: product.sh: not ^small$ noticed `-lt 11 ]` for `-lt 10 ]`",
+            "survivors: not smaller",
+            "0 passed, 1 failed",
+        )
+
     def test_each_begins_from_the_tree_as_it_is(self):
         both = mutant("one", "^small$", "-lt 10", "-lt 5") + mutant("two", "^small$", "echo small", "echo none")
         self.expect(
