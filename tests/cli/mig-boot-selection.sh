@@ -58,6 +58,11 @@ for change in "partita mig apply --want 3g.71gb:2" "partita mig apply -f mig.yam
   selects '[Service]' TimeoutStartSec=60 'Environment="MIG_PARTED_SELECTED_CONFIG="'
 done
 
+# Nor can a boot read again what came through a pipe.
+cp "$work/before" "$work/override.conf"
+run 0 on_node sh -c 'partita mig apply -f - -c ones <"$1"' - "$work/mig.yaml"
+selects '[Service]' TimeoutStartSec=60 'Environment="MIG_PARTED_SELECTED_CONFIG="'
+
 # It cannot be written: told, and the layout is in force all the same.
 mkdir "$work/locked"
 export HOST_MIG_MANAGER_STATE_FILE=$work/locked

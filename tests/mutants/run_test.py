@@ -1,5 +1,6 @@
 """The script of `make mutants` on a tree of a few lines, which needs no compiler."""
 
+import fcntl
 import pathlib
 import subprocess
 import sys
@@ -123,6 +124,15 @@ class Run(unittest.TestCase):
     def test_a_test_that_does_not_exist_is_an_error(self):
         done = self.run_on(mutant("nobody's", "^none$", "-lt 10", "-lt 9"))
         self.assertEqual((done.returncode, done.stderr), (2, "mutants: no test matches ^none$\n"))
+
+    def test_two_runs_do_not_share_a_copy(self):
+        scratch = self.tree / "build/mutants"
+        scratch.mkdir(parents=True)
+        with open(scratch / "lock", "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = self.run_on(NOTICED)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("another run uses ", done.stderr)
 
     def test_some_can_be_chosen(self):
         many = "".join(mutant(f"m{i}", "^small$", "-lt 10", f"-lt {100 + i}") for i in range(12))
