@@ -209,6 +209,12 @@ base::Result<bool> DestroyInstanceOf(Conversation& gpu, model::GpuInstanceId id)
   return true;
 }
 
+// "Unknown" is all that a client hears from a driver that was reloaded under it, whatever it asks;
+// where it means something else, a new session costs milliseconds.
+bool MayMeanAReload(int code) {
+  return nvml::MeansSessionLost(code) || code == nvml::NVML_ERROR_UNKNOWN;
+}
+
 base::Error HungError(const Worker::Report& report) {
   if (report.outcome != Worker::Outcome::kHung) {
     return base::MakeError(base::ErrorCode::kTimeout, "an earlier driver call has not come back")
@@ -266,7 +272,7 @@ class MigControl::Impl {
         });
     // The driver went away under us: the next call is through a new session.
     const auto native = result.ok() ? std::nullopt : result.error().native();
-    if (native && nvml::MeansSessionLost(native->value)) Release();
+    if (native && MayMeanAReload(native->value)) Release();
     return result;
   }
 
