@@ -103,6 +103,21 @@ TEST(PciMig, ResetWritesOneAndWaitsForTheFirmware) {
   EXPECT_EQ(device.pauses_, 3);
 }
 
+TEST(PciMig, ADeviceThatAnswersWithOnesIsStillInItsReset) {
+  Device device(0x170000A1);
+  auto gpu = device.Open();
+  ASSERT_TRUE(gpu.ok());
+  device.Set(0x0, 0xFFFFFFFF);
+  device.Write();
+  device.on_pause_ = [&device] {
+    if (device.pauses_ < 2) return;
+    device.Set(0x0, 0x170000A1);
+    device.Write();
+  };
+  EXPECT_TRUE(gpu->ReadMode().ok());
+  EXPECT_EQ(device.pauses_, 2);
+}
+
 TEST(PciMig, FirmwareThatNeverComesUpIsATimeoutWithTheFile) {
   Device device(0x170000A1);
   device.Set(0x118234, 0x1FF);
@@ -145,8 +160,10 @@ TEST(PciMig, ErrorsNameTheFileAndWhatToDo) {
   Device silent(0xFFFFFFFF);
   EXPECT_EQ(problem(silent), ErrorCode::kUnavailable);
   Device small(0x170000A1);
-  small.tree_.File(Device::Path("resource0"), std::string(4096, '\0'));
-  EXPECT_EQ(problem(small), ErrorCode::kUnsupported);
+  for (const std::size_t size : {std::size_t{4096}, std::size_t{0x118FFF}}) {
+    small.tree_.File(Device::Path("resource0"), std::string(size, '\0'));
+    EXPECT_EQ(problem(small), ErrorCode::kUnsupported) << size;
+  }
   Device absent(0x170000A1);
   ASSERT_TRUE(base::RemoveTree(absent.tree_.root() + "/" + Device::Path("resource0")).ok());
   EXPECT_EQ(problem(absent), ErrorCode::kNotFound);
