@@ -80,5 +80,18 @@ TEST_F(ResetTest, NamesEveryPlaceItLookedFor) {
                 "/bin/nvidia-smi, " + root_ + "/opt/bin/nvidia-smi");
 }
 
+// Whoever can write where we happen to be would be root.
+TEST_F(ResetTest, TakesNoToolFromAFolderBelowTheCurrentOne) {
+  Install("exit 0\n");
+  const std::string path = getenv("PATH");
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(root_);
+  setenv("PATH", "usr/bin:", 1);
+  const base::Result<std::string> tool = FindNvidiaSmi("/");
+  setenv("PATH", path.c_str(), 1);
+  std::filesystem::current_path(here);
+  EXPECT_TRUE(!tool.ok() || tool->starts_with('/')) << *tool;
+}
+
 }  // namespace
 }  // namespace partita::hw
