@@ -140,6 +140,8 @@ TEST_P(EveryProfile, IsReadAsItIs) {
     const model::Gpu& gpu = inventory.gpus[i];
     ExpectBoard(gpu, machine.board(i), i);
     if (gpu.mig) ExpectProfiles(*gpu.mig, machine.board(i));
+    EXPECT_FALSE(gpu.mig_error) << gpu.mig_error->ToString();
+    EXPECT_FALSE(gpu.processes_error) << gpu.processes_error->ToString();
     EXPECT_TRUE(gpu.processes.empty());
     EXPECT_TRUE(gpu.readings.temperature.has_value() || machine.board(i).temp_idle.known == 0);
   }

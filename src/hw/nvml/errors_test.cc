@@ -29,5 +29,22 @@ TEST(NvmlError, MapsWhatCallersActOn) {
   EXPECT_EQ(code(NVML_ERROR_DRIVER_NOT_LOADED), base::ErrorCode::kUnavailable);
 }
 
+TEST(NvmlError, TellsWhatIsAbsentAndWhatEndsASession) {
+  for (const int lost : {NVML_ERROR_UNINITIALIZED, NVML_ERROR_DRIVER_NOT_LOADED,
+                         NVML_ERROR_LIB_RM_VERSION_MISMATCH}) {
+    EXPECT_TRUE(MeansSessionLost(lost)) << lost;
+    EXPECT_FALSE(MeansAbsent(lost)) << lost;
+  }
+  for (const int absent :
+       {NVML_ERROR_NOT_SUPPORTED, NVML_ERROR_FUNCTION_NOT_FOUND, NVML_ERROR_DEPRECATED}) {
+    EXPECT_TRUE(MeansAbsent(absent)) << absent;
+    EXPECT_FALSE(MeansSessionLost(absent)) << absent;
+  }
+  for (const int neither : {NVML_ERROR_GPU_IS_LOST, NVML_ERROR_IN_USE, NVML_ERROR_UNKNOWN}) {
+    EXPECT_FALSE(MeansAbsent(neither)) << neither;
+    EXPECT_FALSE(MeansSessionLost(neither)) << neither;
+  }
+}
+
 }  // namespace
 }  // namespace partita::hw::nvml
