@@ -385,6 +385,7 @@ TEST(Inventory, AHungCallKeepsNobodyWaiting) {
             "the GPU or reboot the node");
   EXPECT_EQ(hung.uuid, model::GpuUuid(machine.board(3).uuid)) << "read before the hang";
   EXPECT_TRUE(hung.mig) << "read before the hang";
+  EXPECT_TRUE(hung.processes_error) << "nobody knows who uses it";
   EXPECT_TRUE(inventory.gpus[4].readings.temperature);
 
   // It is left alone from now on, and still listed.
