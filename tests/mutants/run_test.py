@@ -112,6 +112,14 @@ class Run(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn("has this 2 times, not once: return", done.stderr)
 
+    def test_indentation_may_make_a_text_the_only_one(self):
+        (self.tree / "product.sh").write_text(PRODUCT + "if true; then\n    echo large\nfi\n", encoding="utf-8")
+        self.expect(
+            self.run_on(mutant("deep", "^large$", "    echo large", "    echo none"), words=["--list"]), 0,
+            "deep  (product.sh)",
+        )
+        self.assertEqual(self.run_on(mutant("any", "^large$", "echo large", "echo none"), words=["--list"]).returncode, 2)
+
     def test_a_list_that_lacks_something_is_an_error(self):
         done = self.run_on("== half\nfile: product.sh\nold: x\n", words=["--list"])
         self.assertEqual((done.returncode, done.stderr.split(": ", 2)[2]), (2, "without test, new\n"))
