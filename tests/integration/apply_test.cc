@@ -94,6 +94,28 @@ TEST(ApplyTest, ResetsAnAmpereGpuAndNoOther) {
   EXPECT_EQ(node.Layout(4), "MIG off");
 }
 
+TEST(ApplyTest, ResetsNoGpuWhoseModeTookEffectAtOnce) {
+  NodeUnderChange node("tests/integration/nodes/a100-idle.yaml");
+  ExpectApplied(node, All("7g.40gb: 1"));
+  for (const std::string& step : node.steps()) EXPECT_EQ(step.find("reset"), std::string::npos);
+  EXPECT_EQ(node.Layout(0), "MIG on: 7g.40gb@0");
+}
+
+TEST(ApplyTest, ResetsNoGpuWhoseModeWasRefused) {
+  NodeUnderChange node("dgx-a100-40");
+  node.machine().FailCall("nvmlDeviceSetMigMode", 0, /* UNKNOWN */ 999);
+  const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "7g.40gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->applied);
+  const auto did = [&node](const std::string& step) {
+    return std::count(node.steps().begin(), node.steps().end(), step);
+  };
+  EXPECT_EQ(did("GPU 0: reset the GPU"), 0);
+  EXPECT_EQ(did("GPU 1: reset the GPU"), 1);
+  EXPECT_EQ(node.Layout(0), "MIG off");
+  EXPECT_EQ(node.Layout(1), "MIG on: 7g.40gb@0");
+}
+
 TEST(ApplyTest, ChangesAHopperGpuAtOnce) {
   NodeUnderChange node("h200-vm");
   ExpectApplied(node, All("1g.35gb: 1, 1g.18gb: 2"));
