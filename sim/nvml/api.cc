@@ -26,9 +26,16 @@ bool Catches(const CallFault& fault, const char* function, uint32_t gpu) {
   return rest[0] == '\0' || (rest[0] == '_' && rest[1] == 'v' && rest[2] >= '1' && rest[2] <= '9');
 }
 
-CallFault FindFault(const Slot& slot, const char* function, uint32_t gpu) {
+// Those with an effect of their own are asked for by the call that has it.
+bool IsForEveryCall(CallFaultKind kind) {
+  return kind == CallFaultKind::kFail || kind == CallFaultKind::kSlow ||
+         kind == CallFaultKind::kHang;
+}
+
+template <class Wanted>
+CallFault FindFault(const Slot& slot, const char* function, uint32_t gpu, Wanted wanted) {
   for (const CallFault& fault : slot.call_faults) {
-    if (Catches(fault, function, gpu)) return fault;
+    if (Catches(fault, function, gpu) && wanted(fault.kind)) return fault;
   }
   return CallFault{};
 }
@@ -126,16 +133,28 @@ nvmlReturn_t Frame::EnterHandle(const void* handle, uint32_t kinds, Device* out)
 
 nvmlReturn_t Frame::ApplyFault(uint32_t gpu) {
   for (;;) {
-    const CallFault fault =
-        TheStore().Read([this, gpu](const Slot& slot) { return FindFault(slot, function_, gpu); });
+    const CallFault fault = TheStore().Read(
+        [this, gpu](const Slot& slot) { return FindFault(slot, function_, gpu, IsForEveryCall); });
     if (fault.live == 0) return NVML_SUCCESS;
     if (fault.remaining != 0 && !UseUp(fault)) continue;
     switch (fault.kind) {
       case CallFaultKind::kFail: return static_cast<nvmlReturn_t>(fault.code);
       case CallFaultKind::kSlow: SleepMilliseconds(fault.delay_ms); return NVML_SUCCESS;
       case CallFaultKind::kHang: HangUntilCleared(fault.id); return NVML_SUCCESS;
+      case CallFaultKind::kActivation:
+      case CallFaultKind::kOtherPlace:
+      case CallFaultKind::kOtherProfile: break;
     }
     return NVML_SUCCESS;
+  }
+}
+
+CallFault TakeFault(const char* function, uint32_t gpu, CallFaultKind kind) {
+  for (;;) {
+    const CallFault fault = TheStore().Read([=](const Slot& slot) {
+      return FindFault(slot, function, gpu, [kind](CallFaultKind each) { return each == kind; });
+    });
+    if (fault.live == 0 || fault.remaining == 0 || UseUp(fault)) return fault;
   }
 }
 

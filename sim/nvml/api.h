@@ -122,6 +122,9 @@ nvmlReturn_t ComputeInstanceCall(const char* function, nvmlComputeInstance_t han
   return frame.Leave(code);
 }
 
+// Inside a body: the fault of this kind that this very call shall show, counted down; live 0: none.
+CallFault TakeFault(const char* function, uint32_t gpu, CallFaultKind kind);
+
 // The whole body of a call that is exported and not simulated: NOT_SUPPORTED; with
 // PARTITA_SIM_STRICT=1 UNKNOWN (which no client has a fallback for) and a line on stderr.
 nvmlReturn_t Unimplemented(const char* function);

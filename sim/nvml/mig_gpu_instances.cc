@@ -8,6 +8,62 @@
 namespace partita::sim::nvml {
 namespace {
 
+bool IsOther(CallFaultKind kind, const GiProfile& profile, const GiProfile& asked) {
+  return (kind == CallFaultKind::kOtherPlace) == (profile.id == asked.id);
+}
+
+// Another profile of the same slices where there is one, else the first that this GPU has room for
+// and that is not what was asked for.
+MigStatus CreateOther(CallFaultKind kind,
+                      const Board& board,
+                      Gpu& gpu,
+                      const GiProfile& asked,
+                      uint32_t start,
+                      uint64_t incarnation,
+                      uint32_t* id) {
+  for (uint32_t i = 0; kind == CallFaultKind::kOtherProfile && i < board.gi_profile_count; ++i) {
+    const GiProfile& profile = board.gi_profiles[i];
+    if (profile.id == asked.id || profile.placement_size != asked.placement_size) continue;
+    if (CreateGpuInstance(board, gpu, profile, start, incarnation, id) == MigStatus::kDone) {
+      return MigStatus::kDone;
+    }
+  }
+  for (uint32_t i = 0; i < board.gi_profile_count; ++i) {
+    const GiProfile& profile = board.gi_profiles[i];
+    for (uint32_t p = 0; IsOther(kind, profile, asked) && p < profile.placement_count; ++p) {
+      const uint32_t at = profile.placement_starts[p];
+      if (kind == CallFaultKind::kOtherPlace && at == start) continue;
+      if (CreateGpuInstance(board, gpu, profile, at, incarnation, id) == MigStatus::kDone) {
+        return MigStatus::kDone;
+      }
+    }
+  }
+  return MigStatus::kNoRoom;
+}
+
+MigStatus CreateAsked(const Device& device,
+                      Gpu& gpu,
+                      const GiProfile& profile,
+                      uint32_t start,
+                      uint64_t incarnation,
+                      CallFaultKind other,
+                      uint32_t* id) {
+  if (other != CallFaultKind::kFail) {
+    return CreateOther(other, *device.board, gpu, profile, start, incarnation, id);
+  }
+  return CreateGpuInstance(*device.board, gpu, profile, start, incarnation, id);
+}
+
+// What a fault makes of the call; kFail: what it was asked for.
+CallFaultKind OtherEffect(uint32_t gpu) {
+  const auto takes = [gpu](CallFaultKind kind) {
+    return TakeFault("nvmlDeviceCreateGpuInstanceWithPlacement", gpu, kind).live != 0;
+  };
+  if (takes(CallFaultKind::kOtherPlace)) return CallFaultKind::kOtherPlace;
+  if (takes(CallFaultKind::kOtherProfile)) return CallFaultKind::kOtherProfile;
+  return CallFaultKind::kFail;
+}
+
 nvmlReturn_t Create(const Device& device,
                     unsigned int id,
                     const nvmlGpuInstancePlacement_t* placement,
@@ -20,13 +76,14 @@ nvmlReturn_t Create(const Device& device,
   if (placement != nullptr && placement->size != profile->placement_size) {
     return NVML_ERROR_INVALID_ARGUMENT;
   }
+  const CallFaultKind other = placement != nullptr ? OtherEffect(device.gpu) : CallFaultKind::kFail;
   return Change([&](Slot& slot, const Machine&) {
     Gpu& gpu = slot.gpus[device.gpu];
     if (gpu.mig_current == 0) return NVML_ERROR_NOT_SUPPORTED;
     uint32_t instance = 0;
-    const MigStatus status = CreateGpuInstance(*device.board, gpu, *profile,
-                                               placement != nullptr ? placement->start : kNone,
-                                               slot.next_incarnation, &instance);
+    const uint32_t start = placement != nullptr ? placement->start : kNone;
+    const MigStatus status =
+        CreateAsked(device, gpu, *profile, start, slot.next_incarnation, other, &instance);
     if (status != MigStatus::kDone) return CodeOf(status);
     slot.next_incarnation += 1;
     AddEvent(slot, device.gpu, kEventMigConfigChange, 0);

@@ -20,6 +20,18 @@ nvmlReturn_t ActivationCode(ModeChange change) {
   return NVML_ERROR_UNKNOWN;
 }
 
+// The request is accepted, and something keeps it from taking effect.
+nvmlReturn_t LeavePending(const Device& device,
+                          unsigned int mode,
+                          uint32_t why,
+                          nvmlReturn_t* activation) {
+  return Change([&](Slot& slot, const Machine&) {
+    slot.gpus[device.gpu].mig_pending = mode;
+    *activation = static_cast<nvmlReturn_t>(why);
+    return NVML_SUCCESS;
+  });
+}
+
 nvmlReturn_t SetMode(const Device& device, unsigned int mode, nvmlReturn_t* activation) {
   return Change([&](Slot& slot, const Machine& machine) {
     Gpu& gpu = slot.gpus[device.gpu];
@@ -77,6 +89,7 @@ bool MayConfigureMig() { return IsRoot() && TheSession().may_configure_mig != 0;
 
 namespace nvml = partita::sim::nvml;
 using nvml::Device;
+using partita::sim::CallFaultKind;
 
 NVML_API(nvmlDeviceGetMigMode, nvmlDevice_t device, unsigned int* current, unsigned int* pending) {
   return nvml::GpuCall(__func__, device, [&](const Device& gpu) {
@@ -93,6 +106,8 @@ NVML_API(nvmlDeviceSetMigMode, nvmlDevice_t device, unsigned int mode, nvmlRetur
     if (activation == nullptr || mode > 1) return NVML_ERROR_INVALID_ARGUMENT;
     if (!nvml::HasMig(*gpu.board)) return NVML_ERROR_NOT_SUPPORTED;
     if (!nvml::IsRoot()) return NVML_ERROR_NO_PERMISSION;
+    const auto fault = nvml::TakeFault("nvmlDeviceSetMigMode", gpu.gpu, CallFaultKind::kActivation);
+    if (fault.live != 0) return nvml::LeavePending(gpu, mode, fault.code, activation);
     return nvml::SetMode(gpu, mode, activation);
   });
 }

@@ -261,15 +261,24 @@ struct Event {
   uint32_t reserved;
 };
 
-enum class CallFaultKind : uint32_t { kFail, kSlow, kHang };
+enum class CallFaultKind : uint32_t {
+  kFail,
+  kSlow,
+  kHang,
+  // These let the call succeed, with an effect of its own.
+  kActivation,    // nvmlDeviceSetMigMode: the mode stays pending, and the activation is `code`
+  kOtherPlace,    // nvmlDeviceCreateGpuInstanceWithPlacement: elsewhere than asked
+  kOtherProfile,  // the same: another profile than asked
+};
 
-// "This call, on this GPU, fails / is slow / hangs", until `remaining` runs out or it is cleared.
+// "This call, on this GPU, fails / is slow / hangs / does something else", until `remaining` runs
+// out or it is cleared.
 struct CallFault {
   uint32_t live;  // 2: caught all the calls it was to catch, and keeps those that hang
   CallFaultKind kind;
   char function[64];   // "nvmlDeviceGetName", or "*" for every call
   uint32_t gpu;        // kNone: any
-  uint32_t code;       // kFail: the nvmlReturn_t
+  uint32_t code;       // kFail, kActivation: the nvmlReturn_t
   uint32_t delay_ms;   // kSlow
   uint32_t remaining;  // calls left; 0 = until cleared
   uint64_t id;

@@ -110,39 +110,69 @@ base::Result<std::uint32_t> ParseErrorCode(std::string_view text) {
     return base::MakeError(ErrorCode::kInvalid, "no NVML error has the number {}", *number)
         .WithHint("1 to 30, or 999");
   }
-  TRY(code, ParseWord(NvmlErrorWords(), word), "--fail");
+  TRY(code, ParseWord(NvmlErrorWords(), word));
   if (code == 0) return base::MakeError(ErrorCode::kInvalid, "SUCCESS is no failure");
   return code;
+}
+
+base::Result<void> CheckCallName(const std::string& name) {
+  const std::vector<std::string> calls = ExportedCalls();
+  if (name == "*" || std::ranges::find(calls, name) != calls.end()) return {};
+  const std::string near = base::DidYouMean(name, calls);
+  return base::MakeError(ErrorCode::kInvalid, "no NVML call is named {}", base::Quoted(name))
+      .WithHint(near.empty() ? "give the exported name, such as nvmlDeviceGetName, or \"*\""
+                             : "did you mean " + base::Quoted(near) + "?");
+}
+
+// Some effects only one call has.
+base::Result<void> CheckEffectOf(std::string_view option,
+                                 std::string_view call,
+                                 std::string_view name) {
+  if (name == call) return {};
+  return base::MakeError(ErrorCode::kInvalid, "--{} is for {} alone", option, call);
+}
+
+// What one of the options makes of the call.
+base::Result<void> ReadEffect(const base::Invocation& invocation,
+                              const std::string& name,
+                              CallFault& fault) {
+  if (const std::optional<std::string> code = invocation.Get("fail")) {
+    TRY(value, ParseErrorCode(*code), "--fail");
+    fault.kind = CallFaultKind::kFail;
+    fault.code = value;
+  } else if (const std::optional<std::string> activation = invocation.Get("activation")) {
+    TRY_VOID(CheckEffectOf("activation", "nvmlDeviceSetMigMode", name));
+    TRY(value, ParseErrorCode(*activation), "--activation");
+    fault.kind = CallFaultKind::kActivation;
+    fault.code = value;
+  } else if (const std::optional<std::string> other = invocation.Get("other")) {
+    TRY_VOID(CheckEffectOf("other", "nvmlDeviceCreateGpuInstanceWithPlacement", name));
+    fault.kind = *other == "place" ? CallFaultKind::kOtherPlace : CallFaultKind::kOtherProfile;
+  } else if (invocation.Get("slow")) {
+    TRY(delay, ReadNumber(invocation, "slow", 1, 3'600'000));
+    fault.kind = CallFaultKind::kSlow;
+    fault.delay_ms = delay.value_or(0);
+  } else {
+    fault.kind = CallFaultKind::kHang;
+  }
+  return {};
 }
 
 base::Result<CallFault> ReadCallFault(const base::Invocation& invocation) {
   CallFault fault{};
   const std::string& name = invocation.arguments().front();
-  const std::vector<std::string> calls = ExportedCalls();
-  if (name != "*" && std::ranges::find(calls, name) == calls.end()) {
-    const std::string near = base::DidYouMean(name, calls);
-    return base::MakeError(ErrorCode::kInvalid, "no NVML call is named {}", base::Quoted(name))
-        .WithHint(near.empty() ? "give the exported name, such as nvmlDeviceGetName, or \"*\""
-                               : "did you mean " + base::Quoted(near) + "?");
-  }
+  TRY_VOID(CheckCallName(name));
   name.copy(fault.function, sizeof fault.function - 1);
-  const std::optional<std::string> code = invocation.Get("fail");
-  TRY(delay, ReadNumber(invocation, "slow", 1, 3'600'000));
-  const int kinds = (code ? 1 : 0) + (delay ? 1 : 0) + (invocation.Has("hang") ? 1 : 0);
+  int kinds = invocation.Has("hang") ? 1 : 0;
+  for (const std::string_view option : {"fail", "slow", "activation", "other"}) {
+    if (invocation.Get(option)) ++kinds;
+  }
   if (kinds != 1) {
-    return base::MakeError(ErrorCode::kInvalid, "{} of --fail, --slow and --hang",
+    return base::MakeError(ErrorCode::kInvalid,
+                           "{} of --fail, --slow, --hang, --activation and --other",
                            kinds == 0 ? "give one" : "only one");
   }
-  fault.kind = CallFaultKind::kHang;
-  if (code) {
-    TRY(value, ParseErrorCode(*code));
-    fault.kind = CallFaultKind::kFail;
-    fault.code = value;
-  }
-  if (delay) {
-    fault.kind = CallFaultKind::kSlow;
-    fault.delay_ms = *delay;
-  }
+  TRY_VOID(ReadEffect(invocation, name, fault));
   TRY(times, ReadNumber(invocation, "times", 1, 1'000'000'000));
   fault.remaining = times.value_or(0);
   fault.gpu = kNone;

@@ -196,24 +196,35 @@ Command WorkloadCommand() {
 }
 
 Command FaultCallCommand() {
-  return {.name = "call",
-          .summary = "Let an NVML call fail, take long or hang",
-          .description = "Prints the number of the fault, for fault clear.",
-          .options = {NodeOption(),
-                      GpuOption(),
-                      {.name = "fail",
-                       .value_name = "CODE",
-                       .help = "answer this error: a number or a name such as GPU_IS_LOST"},
-                      {.name = "slow", .value_name = "MS", .help = "answer only after so long"},
-                      {.name = "hang", .help = "never answer while the fault lasts"},
-                      {.name = "times",
-                       .value_name = "N",
-                       .help = "only for the next N calls; else until cleared"}},
-          .arguments = {{.name = "NAME", .help = "an exported function, or \"*\" for all of them"}},
-          .examples = {{"partita-sim fault call nvmlDeviceGetName --fail UNKNOWN --gpu 3", ""},
-                       {"partita-sim fault call nvmlDeviceGetUUID --slow 2000 --times 1", ""},
-                       {"partita-sim fault call '*' --hang --gpu 0", "the GPU's driver is stuck"}},
-          .run = RunFaultCall};
+  return {
+      .name = "call",
+      .summary = "Let an NVML call fail, take long, hang or do something else",
+      .description = "Prints the number of the fault, for fault clear.",
+      .options = {NodeOption(),
+                  GpuOption(),
+                  {.name = "fail",
+                   .value_name = "CODE",
+                   .help = "answer this error: a number or a name such as GPU_IS_LOST"},
+                  {.name = "slow", .value_name = "MS", .help = "answer only after so long"},
+                  {.name = "hang", .help = "never answer while the fault lasts"},
+                  {.name = "activation",
+                   .value_name = "CODE",
+                   .help = "nvmlDeviceSetMigMode: leave the mode pending, for this reason"},
+                  {.name = "other",
+                   .value_name = "WHAT",
+                   .help = "nvmlDeviceCreateGpuInstanceWithPlacement: make it at another place, "
+                           "or another profile, than asked",
+                   .choices = {"place", "profile"}},
+                  {.name = "times",
+                   .value_name = "N",
+                   .help = "only for the next N calls; else until cleared"}},
+      .arguments = {{.name = "NAME", .help = "an exported function, or \"*\" for all of them"}},
+      .examples = {{"partita-sim fault call nvmlDeviceGetName --fail UNKNOWN --gpu 3", ""},
+                   {"partita-sim fault call nvmlDeviceGetUUID --slow 2000 --times 1", ""},
+                   {"partita-sim fault call '*' --hang --gpu 0", "the GPU's driver is stuck"},
+                   {"partita-sim fault call nvmlDeviceSetMigMode --activation IN_USE --gpu 0",
+                    "the mode waits"}},
+      .run = RunFaultCall};
 }
 
 Command FaultXidCommand() {

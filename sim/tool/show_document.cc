@@ -137,6 +137,11 @@ Value CallFaultDocument(const CallFault& fault) {
       break;
     case CallFaultKind::kSlow: entry.Set("effect", "slow").Set("delay_ms", fault.delay_ms); break;
     case CallFaultKind::kHang: entry.Set("effect", "hang"); break;
+    case CallFaultKind::kActivation:
+      entry.Set("effect", "activation").Set("code", WordFor(NvmlErrorWords(), fault.code));
+      break;
+    case CallFaultKind::kOtherPlace: entry.Set("effect", "other-place"); break;
+    case CallFaultKind::kOtherProfile: entry.Set("effect", "other-profile"); break;
   }
   return entry.Set("remaining_calls",
                    fault.remaining == 0 ? Value(nullptr) : Value(fault.remaining));

@@ -155,6 +155,23 @@ void SimulatedMachine::HangCall(const std::string& function, std::uint32_t gpu) 
   AddCallFault(fault, function);
 }
 
+void SimulatedMachine::KeepModePending(std::uint32_t gpu, std::uint32_t code, std::uint32_t times) {
+  sim::CallFault fault{};
+  fault.kind = sim::CallFaultKind::kActivation;
+  fault.gpu = gpu;
+  fault.code = code;
+  fault.remaining = times;
+  AddCallFault(fault, "nvmlDeviceSetMigMode");
+}
+
+void SimulatedMachine::MakeOther(sim::CallFaultKind kind, std::uint32_t gpu, std::uint32_t times) {
+  sim::CallFault fault{};
+  fault.kind = kind;
+  fault.gpu = gpu;
+  fault.remaining = times;
+  AddCallFault(fault, "nvmlDeviceCreateGpuInstanceWithPlacement");
+}
+
 void SimulatedMachine::AddCallFault(const sim::CallFault& fault, const std::string& function) {
   Change([&](const sim::Machine&, sim::Slot& slot) {
     for (sim::CallFault& entry : slot.call_faults) {

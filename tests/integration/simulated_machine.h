@@ -48,6 +48,10 @@ class SimulatedMachine {
                 std::uint32_t code,
                 std::uint32_t times = 0);
   void HangCall(const std::string& function, std::uint32_t gpu);
+  // The next changes of MIG mode stay pending, for this reason.
+  void KeepModePending(std::uint32_t gpu, std::uint32_t code, std::uint32_t times = 0);
+  // The next GPU instance is made at another place (or of another profile) than asked.
+  void MakeOther(sim::CallFaultKind kind, std::uint32_t gpu, std::uint32_t times = 1);
   void ClearCallFaults();
 
  private:

@@ -42,8 +42,10 @@ refused 2 '--ci needs --gi' fault xid 79 --gpu 2 --ci 0
 refused 2 '--count: not a number from 1 to 128: "0"' fault xid 79 --gpu 2 --count 0
 refused 2 'no NVML call is named "nvmlDeviceGetNmae"' fault call nvmlDeviceGetNmae --hang
 complains 'did you mean "nvmlDeviceGetName"?'
-refused 2 'give one of --fail, --slow and --hang' fault call nvmlDeviceGetName
-refused 2 'only one of --fail, --slow and --hang' fault call nvmlDeviceGetName --hang --slow 5
+refused 2 'give one of --fail, --slow, --hang, --activation and --other' fault call nvmlDeviceGetName
+refused 2 'only one of --fail, --slow, --hang, --activation and --other' fault call nvmlDeviceGetName --hang --slow 5
+refused 2 '--activation is for nvmlDeviceSetMigMode alone' fault call nvmlDeviceGetName --activation IN_USE
+refused 2 '--other is for nvmlDeviceCreateGpuInstanceWithPlacement alone' fault call '*' --other place
 refused 2 'unknown value "LOST"' fault call nvmlDeviceGetName --fail LOST
 refused 2 'no NVML error has the number 31' fault call nvmlDeviceGetName --fail 31
 refused 2 'no fault 7' fault clear 7
