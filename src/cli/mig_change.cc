@@ -174,14 +174,22 @@ int ResultStatus(const ApplyReport& report) {
 
 namespace {
 
+void SayWhoIsWaitedFor(const std::string& holder) {
+  std::fprintf(stderr, "partita: waiting for %s, which is changing this node's GPUs\n",
+               holder.c_str());
+}
+
 // The change from its plan to what became of it; nothing where somebody has to be asked first.
 std::optional<int> ChangeUnderLock(const MigOptions& options,
                                    const ChangeRequest& request,
                                    const BootSelection& selection,
                                    hw::InventoryReader& reader,
                                    Question& question) {
-  const base::Result<service::mig::ChangeLock> lock = service::mig::ChangeLock::Acquire(
-      {.command = request.command, .wait = request.wait, .stop = &StopFlag()});
+  const base::Result<service::mig::ChangeLock> lock =
+      service::mig::ChangeLock::Acquire({.command = request.command,
+                                         .wait = request.wait,
+                                         .stop = &StopFlag(),
+                                         .waiting = SayWhoIsWaitedFor});
   if (!lock.ok()) return ReportError(lock.error());
   const model::Inventory node = reader.Read();
   if (NeedsPci(options.reader, node) && request.modes) {

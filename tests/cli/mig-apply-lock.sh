@@ -15,9 +15,17 @@ silent out
 # Looking needs no lock.
 run 0 on_node partita mig plan --want 1g.18gb:7
 
-on_node partita mig apply --want 1g.18gb:7 --wait {lock}>&- >"$work/waited" 2>&1 &
+# It says for whom it waits; only then the lock is let go.
+mkfifo "$work/told"
+on_node partita mig apply --want 1g.18gb:7 --wait {lock}>&- >"$work/waited" 2>"$work/told" &
+waiting=$!
+exec {told}<"$work/told"
+IFS= read -r line <&"$told" || fail "it did not wait"
+[ "$line" = "partita: waiting for pid $$ (partita mig apply), which is changing this node's GPUs" ] ||
+  fail "it did not wait: $line"
 flock -u "$lock"
-wait $! || fail "it did not go on: $(cat "$work/waited")"
+cat <&"$told" >"$work/err"
+wait "$waiting" || fail "it did not go on: $(cat "$work/waited")"
 run 0 on_node partita mig assert --want 1g.18gb:7
 
 # Whoever may not change GPUs is told who may.

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string_view>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -75,6 +76,7 @@ base::Result<ChangeLock> ChangeLock::Acquire(const Request& request) {
   // One that an older program made.
   if (fchmod(fd.get(), 0600) != 0) return base::ErrnoError("close to others " + path);
   // There is no waiting for a lock and for a signal at once, so it is tried again and again.
+  bool told = request.waiting == nullptr;
   while (flock(fd.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return base::ErrnoError("lock " + path);
@@ -87,6 +89,7 @@ base::Result<ChangeLock> ChangeLock::Acquire(const Request& request) {
                                     : "try again when it is done, or wait for it with --wait",
                                 path));
     }
+    if (!std::exchange(told, true)) request.waiting(Holder(path));
     std::this_thread::sleep_for(kBetweenTries);
   }
   TRY_VOID(WriteHolder(fd.get(), path, request.command));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <string>
 
 #include "base/result.h"
@@ -21,6 +22,8 @@ class ChangeLock {
     std::string command;                // "partita mig apply", told to whoever comes second
     bool wait = false;                  // until the holder is done
     std::atomic<bool>* stop = nullptr;  // ends the wait
+    // Told once, when a wait begins, for whom: "pid 4711 (partita mig apply)".
+    std::function<void(const std::string& holder)> waiting = nullptr;
   };
 
   // kBusy names the holder's pid and command. Only this user and root can hold it: whoever may read
