@@ -77,13 +77,19 @@ int ReportNothingChanged(const base::Error& error) {
   return status;
 }
 
+using StepsShown = std::vector<service::mig::GpuSteps>;
+
 // What somebody is asked before it is carried out.
 struct Question {
-  std::optional<NodePlan> plan;
-  bool open = false;  // not answered yet
+  std::optional<StepsShown> shown;  // what the plan that was shown last does
+  bool open = false;                // not answered yet
+  int outdated = 0;                 // how often the plan became another one while it was begun
 };
 
-// Shows the plan, unless it is the one that was agreed to; a status when there is one to end with.
+// A node that changes faster than it can be looked at is not changed any further.
+constexpr int kMostOutdated = 3;
+
+// Shows the plan, unless it is the one that was shown; a status when there is one to end with.
 std::optional<int> ShowPlan(const MigOptions& options,
                             const ChangeRequest& request,
                             const model::Inventory& node,
@@ -94,7 +100,12 @@ std::optional<int> ShowPlan(const MigOptions& options,
   NodePlan plan = service::mig::PlanNode(node, *goal);
   if (request.options.skip_reset) plan = service::mig::WithoutResets(std::move(plan));
   question.open = false;
-  if (question.plan == plan) return std::nullopt;
+  StepsShown steps = service::mig::AllSteps(node, plan);
+  const bool hindered = plan.Refused() || plan.Blocked();
+  if (!hindered && question.shown == steps) return std::nullopt;
+  if (question.shown) {
+    std::fputs("partita: the GPUs are no longer as they were: this is the plan now\n", stderr);
+  }
   const bool text = options.format == base::OutputFormat::kText;
   const bool ask = MustAsk(request, plan);
   if (text || ask) {
@@ -104,12 +115,13 @@ std::optional<int> ShowPlan(const MigOptions& options,
     std::fwrite(picture.data(), 1, picture.size(), text ? stdout : stderr);
     std::fflush(stdout);
   }
-  if (plan.Refused() || plan.Blocked()) {
+  if (hindered) {
     if (!text) ReportReasons(node, plan);
     return PlanStatus(plan);
   }
   if (!request.options.skip_reset) WarnAboutReset(options.reader, plan);
-  if (ask) question = {std::move(plan), true};
+  question.shown = std::move(steps);
+  question.open = ask;
   return std::nullopt;
 }
 
@@ -179,7 +191,18 @@ void SayWhoIsWaitedFor(const std::string& holder) {
                holder.c_str());
 }
 
-// The change from its plan to what became of it; nothing where somebody has to be asked first.
+// Nothing: the plan is shown anew.
+std::optional<int> GiveUp(Question& question) {
+  if (++question.outdated < kMostOutdated) return std::nullopt;
+  std::fputs(
+      "partita: nothing was changed: the GPUs keep changing while they are looked at\n"
+      "  something else divides them: find and stop it, then try again\n",
+      stderr);
+  return kExitNotApplied;
+}
+
+// The change from its plan to what became of it; nothing where the plan is to be shown anew, or
+// somebody has to be asked first.
 std::optional<int> ChangeUnderLock(const MigOptions& options,
                                    const ChangeRequest& request,
                                    const BootSelection& selection,
@@ -204,9 +227,12 @@ std::optional<int> ChangeUnderLock(const MigOptions& options,
   if (const auto status = ShowPlan(options, request, node, question)) return *status;
   if (question.open) return std::nullopt;
   hw::MigControl control(options.reader);
+  service::mig::ApplyOptions agreed = request.options;
+  agreed.agreed = question.shown;
   const base::Result<ApplyReport> report =
-      service::mig::Apply(reader, control, request.goal, request.options, ShowSteps(), &StopFlag());
+      service::mig::Apply(reader, control, request.goal, agreed, ShowSteps(), &StopFlag());
   if (!report.ok()) return ReportNothingChanged(report.error());
+  if (report->outdated) return GiveUp(question);
   if (report->applied) {
     RememberApplied(report->after, request.goal);
   } else if (report->reset_required) {
@@ -235,7 +261,7 @@ int CarryOutChange(const MigOptions& options,
     // Without the lock, and with the driver closed: a question that nobody answers must not keep
     // the boot unit from its work. If the plan is another one by then, it is asked again.
     reader.Release();
-    if (Agrees()) continue;
+    if (!question.open || Agrees()) continue;
     std::fputs("partita: nothing was changed\n", stderr);
     return kExitNotApplied;
   }

@@ -57,5 +57,22 @@ printf 'y\r' >&"$keys"
 question
 answer y
 [ "$(grep -o 'Carry it out' "$work/out" | wc -l)" = 2 ] || fail "it did not ask again"
-shows "destroy GPU instance 1g.18gb" "status=0"
+shows "the GPUs are no longer as they were: this is the plan now" "destroy GPU instance 1g.18gb" "status=0"
 run 0 on_node partita mig assert --want 7g.141gb
+
+# Who begins to use what stays changes nothing of what was agreed to.
+run 0 on_node partita mig apply --want 3g.71gb,1g.18gb
+run 0 on_node partita mig show -o json
+gi=$(grep -B1 '"profile": "3g.71gb"' "$work/out" | grep -o '[0-9]*' | head -1)
+ask --want 3g.71gb
+mkfifo "$work/started" "$work/end"
+partita-sim workload start --node "$node" --gpu 0 --mig "$gi" --memory 1GiB -- \
+  sh -c 'echo $$ >"$1"; read -r _ <"$2"' job "$work/started" "$work/end" &
+read -r _ <"$work/started"
+printf 'y\r' >&"$keys"
+question
+printf '%s' "$seen" >"$work/out"
+exec {screen}<&- {keys}>&-
+[ "$(grep -o 'Carry it out' "$work/out" | wc -l)" = 1 ] || fail "it asked again"
+shows "applied" "status=0"
+echo >"$work/end"

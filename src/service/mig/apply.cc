@@ -79,6 +79,7 @@ class Application {
     if (options_.skip_reset) plan = WithoutResets(std::move(plan));
     if (plan.Refused()) return PlanError(base::ErrorCode::kConflict, look_, plan);
     if (plan.Blocked()) return PlanError(base::ErrorCode::kBusy, look_, plan);
+    if (options_.agreed && *options_.agreed != AllSteps(look_, plan)) return Outdated();
     for (const GpuOutcome& outcome : plan.gpus) {
       if (std::get<model::GpuPlan>(outcome.plan).ChangesNothing()) continue;
       works_.push_back(MakeWork(look_, outcome));
@@ -92,6 +93,13 @@ class Application {
   base::Result<NodeGoal> Goal() const {
     TRY(goal, goal_(look_));
     return options_.mode_only ? ModeOnly(look_, goal) : std::move(goal);
+  }
+
+  base::Result<ApplyReport> Outdated() {
+    ApplyReport report;
+    report.outdated = true;
+    report.after = std::move(look_);
+    return report;
   }
 
   void Change() {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,12 +12,15 @@
 #include "hw/mig_control.h"
 #include "model/inventory.h"
 #include "service/mig/node_goal.h"
+#include "service/mig/node_plan.h"
 
 namespace partita::service::mig {
 
 struct ApplyOptions {
   bool skip_reset = false;  // modes that need a reset stay pending
   bool mode_only = false;   // instances are left as they are, except on GPUs whose mode changes
+  // What somebody was shown and agreed to (AllSteps): anything else is not done.
+  std::optional<std::vector<GpuSteps>> agreed = std::nullopt;
 };
 
 // Told before (`done` false) and after each step that succeeded.
@@ -26,6 +30,7 @@ struct Progress {
 
 struct ApplyReport {
   bool applied = false;         // everything is as wanted, seen by reading it again
+  bool outdated = false;        // nothing was done: the plan is no longer what was agreed to
   bool reset_required = false;  // some mode waits for a reset, or where none is possible, a reboot
   std::vector<std::string> waiting;  // whose work such a reset must wait for
   std::vector<std::string> errors;   // what failed, what became of it and what is there now

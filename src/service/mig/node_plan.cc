@@ -131,6 +131,16 @@ NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal) {
   return plan;
 }
 
+std::vector<GpuSteps> AllSteps(const model::Inventory& inventory, const NodePlan& plan) {
+  std::vector<GpuSteps> all;
+  for (const GpuOutcome& outcome : plan.gpus) {
+    const auto* gpu = std::get_if<GpuPlan>(&outcome.plan);
+    if (gpu == nullptr || gpu->ChangesNothing()) continue;
+    all.push_back({inventory.gpus[outcome.gpu].pci, Steps(*gpu)});
+  }
+  return all;
+}
+
 NodePlan WithoutResets(NodePlan plan) {
   for (GpuOutcome& outcome : plan.gpus) {
     auto* gpu = std::get_if<GpuPlan>(&outcome.plan);

@@ -32,6 +32,18 @@ struct NodePlan {
 
 [[nodiscard]] NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal);
 
+// What a plan does to one GPU.
+struct GpuSteps {
+  model::PciAddress gpu;
+  std::vector<model::PlanStep> steps;
+  bool operator==(const GpuSteps&) const = default;
+};
+
+// All that a plan does, GPU by GPU; those that it leaves alone are absent. Two plans that do the
+// same are the same to whoever agreed to one, also where what stays has other users by now.
+[[nodiscard]] std::vector<GpuSteps> AllSteps(const model::Inventory& inventory,
+                                             const NodePlan& plan);
+
 // The same without its resets: a mode is asked for and stays pending, which disturbs nobody.
 // Whoever uses such a GPU is in the way of the reset alone, and blocks no more unless it is in an
 // instance that goes.
