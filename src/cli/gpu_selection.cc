@@ -89,12 +89,21 @@ bool Concerns(const model::Problem& problem,
                      [&](const PciAddress& pci) { return chosen.contains(pci); });
 }
 
+// "0,1" are two words. No index, address, UUID or product has a comma.
+std::vector<std::string> SingleWords(const std::vector<std::string>& lists) {
+  std::vector<std::string> words;
+  for (const std::string& list : lists) {
+    for (const std::string_view word : base::Split(list, ',')) words.emplace_back(base::Trim(word));
+  }
+  return words;
+}
+
 }  // namespace
 
 base::Result<Inventory> SelectGpus(Inventory inventory, const std::vector<std::string>& wanted) {
   if (wanted.empty()) return inventory;
   std::set<PciAddress> chosen;
-  for (const std::string& word : wanted) {
+  for (const std::string& word : SingleWords(wanted)) {
     if (const std::set<PciAddress> product = FindProduct(inventory, word); !product.empty()) {
       chosen.insert(product.begin(), product.end());
       continue;

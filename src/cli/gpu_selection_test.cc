@@ -39,6 +39,13 @@ TEST(SelectGpus, KeepsTheOrderOfTheNodeAndEachOnce) {
   EXPECT_EQ(SelectGpus(DgxA100Mixed().inventory, {}).value(), DgxA100Mixed().inventory);
 }
 
+TEST(SelectGpus, TakesSeveralInOneWord) {
+  EXPECT_EQ(Chosen(DgxA100Mixed(), {"0,1"}), "0000:07:00.0 0000:0f:00.0 ");
+  EXPECT_EQ(Chosen(DgxA100Mixed(), {"0f:00.0, gpu-5E701C21", "0"}), "0000:07:00.0 0000:0f:00.0 ");
+  EXPECT_EQ(Chosen(DgxA100Mixed(), {"0,42"}).substr(0, 33), "partita: --gpu \"42\": no such GPU\n");
+  EXPECT_EQ(Chosen(DgxA100Mixed(), {"0,"}).substr(0, 31), "partita: --gpu \"\": no such GPU\n");
+}
+
 TEST(SelectGpus, TakesGpusBoundToVfioByAddress) {
   EXPECT_EQ(Chosen(VfioNode(), {"4e:00.0"}), "0000:4e:00.0(vfio) ");
 }
