@@ -11,7 +11,7 @@ Option GpuOption() {
   return {.name = "gpu",
           .letter = 'g',
           .value_name = "ID",
-          .help = "only this GPU, by index, PCI address, UUID or its start, or product",
+          .help = "only these GPUs (0,1), by index, PCI address, UUID or product",
           .repeatable = true};
 }
 
@@ -95,8 +95,9 @@ Command PlanCommand() {
               "something in use stands in the way it names the process; where no such layout "
               "exists, the rule and the nearest that do.\n\n"
               "The exit status is 0 when the plan could be carried out (or nothing is to be done), "
-              "4 when a process is in the way and 2 when the GPU can never be so. A reset that is "
-              "needed is shown and does not change the status.",
+              "4 when a process is in the way and 2 when the GPU can never be so, or the "
+              "configuration is for no GPU of this machine. A reset that is needed is shown and "
+              "does not change the status.",
           .options = {GpuOption(), ModelOption(), FileOption(), NameOption(), WantOption()},
           .examples = {{"partita mig plan -f mig.yaml -c all-balanced", "a configuration"},
                        {"partita mig plan --gpu 0 --want 3g.20gb,1g.5gb:4", "one GPU, by words"},
@@ -109,7 +110,8 @@ Command DiffCommand() {
           .summary = "Show how the GPUs differ from a configuration",
           .description =
               "Lists for each GPU the devices and modes that are there but not wanted (-) and "
-              "wanted but not there (+). The exit status is 0 without a difference, else 3.",
+              "wanted but not there (+). The exit status is 0 without a difference, else 3; 2 when "
+              "the configuration is for no GPU of this machine.",
           .options = {GpuOption(), FileOption(), NameOption(), WantOption()},
           .examples = {{"partita mig diff -f mig.yaml -c all-1g.5gb", "with a file"},
                        {"partita mig diff --gpu 0 --want off", "is MIG off on GPU 0?"}},
@@ -122,7 +124,8 @@ Command AssertCommand() {
           .description =
               "The exit status is 0 when every GPU that the configuration names is as it says, "
               "wherever its devices are placed, and 3 otherwise. Other GPUs do not count, unless "
-              "--strict.",
+              "--strict. One that is for no GPU of this machine, on or off, is an error with "
+              "status 2; one that turns MIG off is in force on GPUs that cannot do MIG.",
           .options = {GpuOption(),
                       FileOption(),
                       NameOption(),
@@ -203,7 +206,11 @@ Command ApplyCommand() {
       .summary = "Make GPUs what a configuration says",
       .description =
           "Shows the plan, asks on a terminal when instances or a GPU's state would be lost, "
-          "carries it out with progress on standard error and verifies the result. What "
+          "carries it out with progress on standard error and verifies the result. If the node "
+          "changes meanwhile, so that the plan becomes another one, that one is shown, and asked "
+          "for where it must be, before anything is done; if it changes again and again, nothing "
+          "is done (status 3). A configuration that is for no GPU of this machine, on or off, is "
+          "an error (status 2). What "
           "matches is kept, and nothing in use is destroyed: then nothing is changed and the "
           "exit status is 4. Other GPUs are never touched. When a step fails, that GPU is put "
           "back as it was, as far as possible, and what is there is told (status 3); so it is "

@@ -190,6 +190,7 @@ base::Result<NodeGoal> MigRequest::ResolveModes(const model::Inventory& node) co
   std::erase_if(goal, [&chosen = chosen](const service::mig::GpuTarget& target) {
     return !chosen[target.gpu];
   });
+  TRY_VOID(CheckMeant(node, goal));
   return goal;
 }
 
@@ -199,13 +200,41 @@ bool MigRequest::WantsMig() const {
                      [](const config::MigSpec& spec) { return spec.mig_enabled; });
 }
 
+bool MigRequest::Means(const model::Gpu& gpu) const {
+  if (wanted_) return true;
+  return std::any_of(config_->specs.begin(), config_->specs.end(),
+                     [&](const config::MigSpec& spec) { return spec.Selects(gpu); });
+}
+
+base::Result<void> MigRequest::CheckMeant(const model::Inventory& node,
+                                          const NodeGoal& goal) const {
+  if (!goal.empty()) return {};
+  TRY(chosen, Chosen(node, gpus_));
+  bool any = false;
+  const model::Gpu* unread = nullptr;
+  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+    if (!chosen[i] || !Means(node.gpus[i])) continue;
+    any = true;
+    if (unread == nullptr && !node.gpus[i].faults.empty()) unread = &node.gpus[i];
+  }
+  const std::string what = wanted_ ? std::string(kWantOption)
+                                   : fmt::format("configuration {}", base::Quoted(config_->name));
+  if (unread != nullptr) {
+    return base::MakeError(base::ErrorCode::kUnavailable, "no GPU that {} is for can be read", what)
+        .WithHint(
+            fmt::format("{}: {}", service::mig::NameOf(*unread), unread->faults.front().text));
+  }
+  // What cannot do MIG is as a configuration says that turns it off.
+  if (any && !WantsMig()) return {};
+  return base::MakeError(base::ErrorCode::kInvalid, "{} is for no GPU {}{}", what,
+                         gpus_.empty() ? "of this machine" : "that --gpu names",
+                         any ? " that can do MIG" : "")
+      .WithHint("`partita mig show` lists the GPUs of this machine");
+}
+
 base::Result<NodeGoal> MigRequest::Resolve(const model::Inventory& node) const {
   TRY(goal, wanted_ ? ResolveWords(node) : ResolveFile(node));
-  if (goal.empty() && WantsMig()) {
-    return base::MakeError(base::ErrorCode::kUnsupported,
-                           "this is for no GPU of this machine that can do MIG")
-        .WithHint("`partita mig show` lists them");
-  }
+  TRY_VOID(CheckMeant(node, goal));
   return goal;
 }
 

@@ -47,8 +47,9 @@ class MigRequest {
   // What the boot unit would have to select for the same: nothing for words, or for some GPUs only.
   [[nodiscard]] BootSelection Selection() const;
 
-  // For the GPUs that --gpu names, else for all that are meant. Fails where MIG is wanted and no
-  // GPU is meant, or one that is not there.
+  // For the GPUs that --gpu names, else for all that are meant. Fails (kInvalid) where it is for no
+  // GPU, whether it turns MIG on or off, for none that can do the MIG that is wanted, or for one
+  // that is not there. Empty where it turns MIG off on GPUs that cannot do it.
   [[nodiscard]] base::Result<service::mig::NodeGoal> Resolve(const model::Inventory& node) const;
   // Says on standard error which GPUs "all" leaves out, since they cannot be asked.
   void WarnOfLeftOut(const model::Inventory& node, const service::mig::NodeGoal& goal) const;
@@ -58,6 +59,10 @@ class MigRequest {
 
  private:
   [[nodiscard]] bool WantsMig() const;
+  // Whether it is about this GPU, whatever that can do.
+  [[nodiscard]] bool Means(const model::Gpu& gpu) const;
+  [[nodiscard]] base::Result<void> CheckMeant(const model::Inventory& node,
+                                              const service::mig::NodeGoal& goal) const;
   [[nodiscard]] base::Result<service::mig::NodeGoal> ResolveWords(
       const model::Inventory& node) const;
   [[nodiscard]] base::Result<service::mig::NodeGoal> ResolveFile(

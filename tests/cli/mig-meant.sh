@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is for no GPU of the machine is not applied, and GPUs that are passed over are named.
+# What is for no GPU of the machine is an error, on or off, and GPUs that are passed over are named.
 source "$(dirname "$0")/common.sh"
 export PARTITA_RUN_DIR=$work/run
 ln -s "$PARTITA_BIN/partita" "$work/nvidia-mig-parted"
@@ -14,6 +14,10 @@ mig-configs:
       mig-enabled: false
   others:
     - {device-filter: 0x1EB810DE, devices: all, mig-enabled: true, mig-devices: {}}
+  others-off:
+    - {device-filter: 0x1EB810DE, devices: all, mig-enabled: false}
+  second-off:
+    - {devices: [1], mig-enabled: false}
   off:
     - {devices: all, mig-enabled: false}
 YAML
@@ -21,8 +25,13 @@ for verb in plan diff assert "apply --yes"; do
   run 2 on_node partita mig $verb -f "$work/mig.yaml" -c absent
   complains "mig.yaml:4:7:" "GPU 42 is not on this machine" "0000:fe:00.0 is not on this machine" \
     "GPU-00000000-0000-0000-0000-000000000000 is not on this machine" "partita mig show"
-  run 1 on_node partita mig $verb -f "$work/mig.yaml" -c others
-  complains "for no GPU of this machine that can do MIG"
+  for name in others others-off; do
+    run 2 on_node partita mig $verb -f "$work/mig.yaml" -c "$name"
+    complains "configuration \"$name\" is for no GPU of this machine" "partita mig show"
+    silent out
+  done
+  run 2 on_node partita mig $verb -f "$work/mig.yaml" -c second-off --gpu 0
+  complains 'configuration "second-off" is for no GPU that --gpu names'
 done
 run 0 on_node partita mig assert -f "$work/mig.yaml" -c absent --gpu 0
 run 0 parted apply -f "$work/mig.yaml" -c absent # as the reference does
@@ -39,6 +48,16 @@ grep -v "product: A100" "$source_root/data/nodes/mixed.yaml" >"$work/old.yaml"
 partita-sim up --file "$work/old.yaml" --node old >/dev/null
 on_exit+=("partita-sim down --node old --force >/dev/null 2>&1")
 node=old
-run 1 on_node partita mig apply --want none --yes
-complains "for no GPU of this machine that can do MIG"
-run 0 on_node partita mig apply --want off --yes
+for verb in assert "apply --yes"; do
+  run 2 on_node partita mig $verb --want none
+  complains "--want is for no GPU of this machine that can do MIG"
+  # There it is off.
+  run 0 on_node partita mig $verb --want off
+  run 0 on_node partita mig $verb -f "$work/mig.yaml" -c off
+done
+# Nobody can tell what those that are lost are.
+partita-sim fault lost --node old --gpu all >/dev/null
+for verb in assert "apply --yes"; do
+  run 1 on_node partita mig $verb --want off
+  complains "no GPU that --want is for can be read" "GPU 0: fell off the bus"
+done
