@@ -132,6 +132,16 @@ Lines Modes(const model::Gpu& gpu, const Look& look) {
   }
   if (gpu.mig) modes.push_back(Switch("MIG", gpu.mig->enabled, gpu.mig->pending_enabled));
   if (gpu.ecc) modes.push_back(Switch("ECC", *gpu.ecc, gpu.ecc_pending.value_or(*gpu.ecc)));
+  if (gpu.uncorrected_errors && gpu.uncorrected_errors->in_all > 0) {
+    modes.push_back(Mode("uncorrected errors",
+                         fmt::format("{} in all", gpu.uncorrected_errors->in_all), Ink::kWarning));
+  }
+  if (gpu.row_remapping && gpu.row_remapping->corrected + gpu.row_remapping->uncorrected > 0) {
+    modes.push_back(
+        Mode("rows remapped",
+             fmt::format("{}", gpu.row_remapping->corrected + gpu.row_remapping->uncorrected),
+             Ink::kWarning));
+  }
   if (gpu.persistence) modes.push_back(Mode("persistence", *gpu.persistence ? "on" : "off"));
   if (gpu.compute_mode) {
     const bool usual = *gpu.compute_mode == model::ComputeMode::kDefault;

@@ -192,7 +192,18 @@ void SetModes(Value& map, const model::Gpu& gpu) {
     Value ecc = Value::Map();
     SetIf(ecc, "enabled", gpu.ecc);
     SetIf(ecc, "pendingEnabled", gpu.ecc_pending);
+    if (gpu.uncorrected_errors) {
+      ecc.Set("uncorrectedErrors", gpu.uncorrected_errors->since_reset);
+      ecc.Set("uncorrectedErrorsInAll", gpu.uncorrected_errors->in_all);
+    }
     map.Set("ecc", std::move(ecc));
+  }
+  if (gpu.row_remapping) {
+    map.Set("rowRemapping", Value::Map()
+                                .Set("correctedRows", gpu.row_remapping->corrected)
+                                .Set("uncorrectedRows", gpu.row_remapping->uncorrected)
+                                .Set("pending", gpu.row_remapping->pending)
+                                .Set("failed", gpu.row_remapping->failed));
   }
   if (gpu.addressing_mode) map.Set("addressingMode", AddressingToken(*gpu.addressing_mode));
   if (gpu.virtualization_mode) {

@@ -35,6 +35,9 @@ std::string_view Word(model::FaultKind kind) {
     case model::FaultKind::kMissing: return "missing";
     case model::FaultKind::kUnreadable: return "unreadable";
     case model::FaultKind::kRecoveryAction: return "action required";
+    case model::FaultKind::kMemoryErrors: return "memory errors";
+    case model::FaultKind::kRemapPending: return "row remapping pending";
+    case model::FaultKind::kRemapFailed: return "row remapping failed";
   }
   return "fault";
 }
@@ -47,6 +50,9 @@ std::string_view Token(model::FaultKind kind) {
     case model::FaultKind::kMissing: return "missing";
     case model::FaultKind::kUnreadable: return "unreadable";
     case model::FaultKind::kRecoveryAction: return "recovery-action";
+    case model::FaultKind::kMemoryErrors: return "memory-errors";
+    case model::FaultKind::kRemapPending: return "row-remapping-pending";
+    case model::FaultKind::kRemapFailed: return "row-remapping-failed";
   }
   return "unknown";
 }

@@ -158,7 +158,22 @@ enum class ComputeMode : std::uint32_t {
   kExclusiveProcess = 3
 };
 
-// Why a GPU that is there cannot be used or fully read.
+// Memory errors that ECC found and could not correct.
+struct UncorrectedErrors {
+  std::uint64_t since_reset = 0;  // NVML's volatile counter: since the driver last took the GPU
+  std::uint64_t in_all = 0;       // NVML's aggregate counter: the life of the board
+  bool operator==(const UncorrectedErrors&) const = default;
+};
+
+// Rows of memory that were replaced by spare ones, since Ampere.
+struct RowRemapping {
+  std::uint32_t corrected = 0, uncorrected = 0;  // rows, by the errors that were the reason
+  bool pending = false;                          // one waits for a reset
+  bool failed = false;                           // there was no spare one
+  bool operator==(const RowRemapping&) const = default;
+};
+
+// Why a GPU that is there cannot be used, be trusted or be fully read.
 enum class FaultKind : std::uint8_t {
   kLost,            // NVML: GPU is lost
   kResetRequired,   // NVML: GPU requires reset
@@ -166,6 +181,9 @@ enum class FaultKind : std::uint8_t {
   kMissing,         // on the PCI bus with the nvidia driver bound, but not in NVML
   kUnreadable,      // any other error on identity
   kRecoveryAction,  // the driver asks for an action (field 230)
+  kMemoryErrors,    // ECC found errors that it could not correct
+  kRemapPending,    // a row of memory waits for a reset to be remapped
+  kRemapFailed,     // a row of memory could not be remapped
 };
 struct Fault {
   FaultKind kind;
@@ -200,6 +218,8 @@ struct Gpu {
   std::optional<bool> persistence;
   std::optional<ComputeMode> compute_mode;
   std::optional<bool> ecc, ecc_pending;
+  std::optional<UncorrectedErrors> uncorrected_errors;  // absent: no ECC, or it is off
+  std::optional<RowRemapping> row_remapping;  // absent before Ampere, and while MIG hides it
   std::optional<std::uint32_t> addressing_mode, virtualization_mode;
   std::optional<Mig> mig;                // absent: this GPU cannot do MIG…
   std::optional<base::Error> mig_error;  // …unless this says why `mig` is absent or has gaps

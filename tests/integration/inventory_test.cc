@@ -317,6 +317,37 @@ TEST(Inventory, ReportsTheRecoveryActionThatTheDriverAsksFor) {
             "the driver asks for a reboot of the node: drain it, then reboot (recovery action 2)");
 }
 
+TEST(Inventory, ReportsMemoryThatCannotBeTrusted) {
+  SimulatedMachine machine("dgx-a100-40");
+  machine.Change([](const sim::Machine&, sim::Slot& slot) {
+    slot.gpus[1].ecc_volatile[1] = 2;
+    slot.gpus[1].ecc_aggregate[1] = 5;
+    slot.gpus[2].rows_uncorrected = 1;
+    slot.gpus[2].rows_pending = 1;
+    slot.gpus[3].rows_failed = 1;
+    slot.gpus[4].ecc_aggregate[1] = 1;  // of a time that is over
+  });
+  InventoryReader reader(machine.Options());
+  const model::Inventory inventory = reader.Read();
+  const auto faults = [&](std::size_t gpu) { return inventory.gpus[gpu].faults; };
+  EXPECT_TRUE(faults(0).empty());
+  EXPECT_EQ(inventory.gpus[0].uncorrected_errors, model::UncorrectedErrors());
+  EXPECT_EQ(inventory.gpus[0].row_remapping, model::RowRemapping());
+  EXPECT_EQ(inventory.gpus[1].uncorrected_errors, (model::UncorrectedErrors{2, 5}));
+  EXPECT_EQ(faults(1), (std::vector<model::Fault>{
+                           {FaultKind::kMemoryErrors,
+                            "2 uncorrected since its last reset, so that results of that time are "
+                            "in doubt: stop its workloads, then nvidia-smi -r -i 1"}}));
+  EXPECT_EQ(inventory.gpus[2].row_remapping, (model::RowRemapping{0, 1, true, false}));
+  EXPECT_EQ(faults(2), (std::vector<model::Fault>{
+                           {FaultKind::kRemapPending,
+                            "a bad row of memory is replaced at the next reset: once the GPU is "
+                            "idle, nvidia-smi -r -i 2"}}));
+  ASSERT_EQ(faults(3).size(), 1U);
+  EXPECT_EQ(faults(3)[0].kind, FaultKind::kRemapFailed);
+  EXPECT_TRUE(faults(4).empty());
+}
+
 TEST(Inventory, ACallThatFailsCostsOneReadingOfOneGpu) {
   SimulatedMachine machine("dgx-a100-40");
   machine.FailCall("nvmlDeviceGetTemperature", 5, 999);

@@ -82,6 +82,8 @@ typedef unsigned int nvmlPstates_t;
 typedef unsigned int nvmlClockType_t;
 typedef unsigned int nvmlTemperatureSensors_t;
 typedef unsigned int nvmlValueType_t;
+typedef unsigned int nvmlMemoryErrorType_t;
+typedef unsigned int nvmlEccCounterType_t;
 
 enum nvmlClockType_enum {
   NVML_CLOCK_GRAPHICS = 0,
@@ -96,6 +98,9 @@ enum nvmlIntNvLinkDeviceType_enum {
 };
 
 #define NVML_FEATURE_ENABLED 1
+#define NVML_MEMORY_ERROR_TYPE_UNCORRECTED 1
+#define NVML_VOLATILE_ECC 0
+#define NVML_AGGREGATE_ECC 1
 #define NVML_TEMPERATURE_GPU 0
 #define NVML_PSTATE_UNKNOWN 32
 #define NVML_DEVICE_MIG_ENABLE 0x1
@@ -300,6 +305,15 @@ nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mo
 nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device,
                                   nvmlEnableState_t* current,
                                   nvmlEnableState_t* pending);
+nvmlReturn_t nvmlDeviceGetTotalEccErrors(nvmlDevice_t device,
+                                         nvmlMemoryErrorType_t type,
+                                         nvmlEccCounterType_t counter,
+                                         unsigned long long* count);
+nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device,
+                                       unsigned int* corrected,
+                                       unsigned int* uncorrected,
+                                       unsigned int* pending,
+                                       unsigned int* failed);
 nvmlReturn_t nvmlDeviceGetAddressingMode(nvmlDevice_t device, nvmlDeviceAddressingMode_v1_t* mode);
 nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t device,
                                              nvmlGpuVirtualizationMode_t* mode);

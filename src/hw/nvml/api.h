@@ -78,6 +78,8 @@ struct Api {
   PARTITA_NVML_FUNCTION(persistence_mode, DeviceGetPersistenceMode);
   PARTITA_NVML_FUNCTION(compute_mode, DeviceGetComputeMode);
   PARTITA_NVML_FUNCTION(ecc_mode, DeviceGetEccMode);
+  PARTITA_NVML_FUNCTION(ecc_errors, DeviceGetTotalEccErrors);
+  PARTITA_NVML_FUNCTION(remapped_rows, DeviceGetRemappedRows);
   PARTITA_NVML_FUNCTION(addressing_mode, DeviceGetAddressingMode);
   PARTITA_NVML_FUNCTION(virtualization_mode, DeviceGetVirtualizationMode);
 

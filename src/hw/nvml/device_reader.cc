@@ -107,6 +107,44 @@ void ReadModes(DeviceCalls& calls, model::Gpu& gpu) {
   gpu.virtualization_mode = calls.Get<nvmlGpuVirtualizationMode_t>(api.virtualization_mode);
 }
 
+// Whose number nvidia-smi takes; by address where it has none.
+std::string ResetAdvice(const model::Gpu& gpu) {
+  return fmt::format("nvidia-smi -r -i {}",
+                     gpu.index ? fmt::format("{}", gpu.index->value()) : gpu.pci.ToString());
+}
+
+void ReadUncorrectedErrors(DeviceCalls& calls, model::Gpu& gpu) {
+  const auto count = [&](nvmlEccCounterType_t counter) {
+    return calls.Get<unsigned long long>(
+        calls.api().ecc_errors, nvmlMemoryErrorType_t{NVML_MEMORY_ERROR_TYPE_UNCORRECTED}, counter);
+  };
+  const auto since_reset = count(NVML_VOLATILE_ECC);
+  const auto in_all = count(NVML_AGGREGATE_ECC);
+  if (!since_reset || !in_all) return;
+  gpu.uncorrected_errors = {*since_reset, *in_all};
+  if (*since_reset == 0) return;
+  calls.AddFault({model::FaultKind::kMemoryErrors,
+                  fmt::format("{} uncorrected since its last reset, so that results of that time "
+                              "are in doubt: stop its workloads, then {}",
+                              *since_reset, ResetAdvice(gpu))});
+}
+
+void ReadRowRemapping(DeviceCalls& calls, model::Gpu& gpu) {
+  unsigned corrected = 0, uncorrected = 0, pending = 0, failed = 0;
+  if (!calls.Ask(calls.api().remapped_rows, &corrected, &uncorrected, &pending, &failed)) return;
+  gpu.row_remapping = {corrected, uncorrected, pending != 0, failed != 0};
+  if (pending != 0) {
+    calls.AddFault({model::FaultKind::kRemapPending,
+                    "a bad row of memory is replaced at the next reset: once the GPU is idle, " +
+                        ResetAdvice(gpu)});
+  }
+  if (failed != 0) {
+    calls.AddFault({model::FaultKind::kRemapFailed,
+                    "a bad row of memory could not be replaced: take the GPU out of service, run "
+                    "NVIDIA's field diagnostics and have the board replaced"});
+  }
+}
+
 using ListFunction = Function<decltype(nvmlDeviceGetComputeRunningProcesses_v3)>;
 
 constexpr int kAttempts = 6;
@@ -225,6 +263,8 @@ void ReadBoard(DeviceCalls& calls, model::Gpu& gpu) {
   }
   ReadPcie(calls, gpu);
   ReadModes(calls, gpu);
+  ReadUncorrectedErrors(calls, gpu);
+  ReadRowRemapping(calls, gpu);
 }
 
 void ReadReadings(DeviceCalls& calls, model::Readings& readings) {
