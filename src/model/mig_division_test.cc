@@ -162,6 +162,23 @@ TEST(KeepCompute, GivesUpWhatIsInUseOnlyWhereNothingElseFits) {
   EXPECT_TRUE(kept->destroy[0].in_use);
 }
 
+TEST(KeepCompute, OfEqualsKeepsTheFirst) {
+  const auto offered = testing::ProductComputeProfiles(kA100, 2);
+  const LiveInstance live = MakeLive(offered, {{0, 1}, {1, 1}, {2, 1}}, 0);
+  const std::optional<KeptInstance> kept = KeepCompute(live, {1, 1});
+  ASSERT_TRUE(kept.has_value());
+  ASSERT_EQ(kept->destroy.size(), 1U);
+  EXPECT_EQ(kept->destroy[0].start, 2U);
+}
+
+TEST(KeepCompute, KeepsWhatIsInUseAlsoWherePlacesAreNotKnown) {
+  const LiveInstance live = MakeLive({}, {{0, 1}, {1, 1}}, 0b10);
+  const std::optional<KeptInstance> kept = KeepCompute(live, {1});
+  ASSERT_TRUE(kept.has_value());
+  ASSERT_EQ(kept->destroy.size(), 1U);
+  EXPECT_FALSE(kept->destroy[0].in_use);
+}
+
 TEST(KeepCompute, CountsSlicesWherePlacesAreNotKnown) {
   LiveInstance live = MakeLive({}, {{1, 1}, {5, 1}}, 0b10);
   const std::optional<KeptInstance> kept = KeepCompute(live, {2, 2, 1, 1});

@@ -62,6 +62,15 @@ TEST(PlanGpu, EnablesMigWithoutAResetSinceHopper) {
   EXPECT_EQ(steps[1], "create GPU instance 1g.10gb at slice 0");
 }
 
+TEST(PlanGpu, PlansNoResetForAnArchitectureNewerThanThisProgram) {
+  Gpu gpu = ProductGpu(kA100);
+  gpu.architecture = Architecture::kUnknown;
+  const GpuPlan plan = Planned(gpu, Divided(gpu, ""));
+  EXPECT_EQ(plan.mode, ModeChange::kEnable);
+  EXPECT_FALSE(plan.reset) << "every one since Hopper takes the mode at once; the driver tells";
+  EXPECT_EQ(StepTexts(gpu, plan), Texts{"enable MIG mode"});
+}
+
 TEST(PlanGpu, LeavesAGpuAloneThatIsAsWanted) {
   const Gpu off = ProductGpu(kA100);
   const Gpu on = GpuWith(kA100, "1g.5gb@0* 1g.5gb@1 1g.5gb@2 1g.5gb@3 1g.5gb@4 1g.5gb@5 1g.5gb@6");

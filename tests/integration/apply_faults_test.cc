@@ -1,0 +1,212 @@
+// What a change does when the driver does something else than it was asked, on simulated nodes.
+
+#include <algorithm>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "config/mig_config.h"
+#include "service/mig/apply.h"
+#include "service/mig/node_plan.h"
+#include "tests/integration/node_under_change.h"
+
+namespace partita::integration {
+namespace {
+
+using service::mig::ApplyReport;
+using sim::CallFaultKind;
+using Texts = std::vector<std::string>;
+
+constexpr std::uint32_t kNotSupported = 3, kResetRequired = 16, kInUse = 19, kUnknown = 999;
+
+std::string Some(const std::string& gpus, const std::string& devices) {
+  return "  - {devices: [" + gpus + "], mig-enabled: true, mig-devices: {" + devices + "}}\n";
+}
+
+void ExpectApplied(NodeUnderChange& node, const std::string& entries) {
+  const base::Result<ApplyReport> result = node.Apply(entries);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_TRUE(result->applied);
+  EXPECT_EQ(result->errors, Texts());
+}
+
+bool Did(const NodeUnderChange& node, const std::string& step) {
+  return std::any_of(node.steps().begin(), node.steps().end(),
+                     [&](const std::string& each) { return each.find(step) != std::string::npos; });
+}
+
+TEST(ApplyFaults, ASecondPlanThatWouldHurtWorkIsNotCarriedOut) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  ExpectApplied(node, Some("0", "1g.5gb: 7"));
+  node.Use(0, node.InstanceAt(0, 0));
+  // Beside the busy slice 0 there is one place for the large one. Without it, the busy one goes.
+  node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+  const base::Result<ApplyReport> result = node.Apply(Some("0", "1g.5gb: 1, 3g.20gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->applied);
+  EXPECT_FALSE(Did(node, "destroy compute instance 0 of 1g.5gb at slice 0"));
+  EXPECT_FALSE(Did(node, "destroy GPU instance 1g.5gb at slice 0"));
+  EXPECT_EQ(result->errors.back(),
+            "GPU 0: put back as it was: MIG on: 1g.5gb@0, 1g.5gb@1, 1g.5gb@2, 1g.5gb@3, 1g.5gb@4, "
+            "1g.5gb@5, 1g.5gb@6");
+}
+
+// What a plan for these entries would do now.
+std::vector<service::mig::GpuSteps> Planned(const NodeUnderChange& node,
+                                            const std::string& entries) {
+  const auto file =
+      config::MigConfigFile::Parse("version: v1\nmig-configs:\n  c:\n" + entries, "mig.yaml");
+  const model::Inventory inventory = node.Read();
+  const auto goal = service::mig::ResolveConfig(*file, **file->Select(""), inventory);
+  return service::mig::AllSteps(inventory, service::mig::PlanNode(inventory, *goal));
+}
+
+TEST(ApplyFaults, APlanThatNobodyAgreedToIsNotCarriedOut) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "1g.5gb: 2"));
+  const std::string wanted = Some("0", "1g.5gb: 1");
+  service::mig::ApplyOptions options;
+  options.agreed = Planned(node, wanted);
+  // The one that was to go is in use by now: the plan takes the other instead.
+  ASSERT_EQ(node.Layout(0), "MIG on: 1g.5gb@4, 1g.5gb@5");
+  node.Use(0, node.InstanceAt(0, 5));
+  base::Result<ApplyReport> result = node.Apply(wanted, options);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_TRUE(result->outdated);
+  EXPECT_FALSE(result->applied);
+  EXPECT_EQ(node.steps(), Texts());
+  EXPECT_EQ(node.Layout(0), "MIG on: 1g.5gb@4, 1g.5gb@5");
+
+  options.agreed = Planned(node, wanted);
+  result = node.Apply(wanted, options);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->outdated);
+  EXPECT_TRUE(result->applied);
+  EXPECT_EQ(node.Layout(0), "MIG on: 1g.5gb@5");
+}
+
+TEST(ApplyFaults, AnotherUserOfWhatStaysIsNoOtherPlan) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "3g.20gb: 1, 1g.5gb: 1"));
+  const std::string wanted = Some("0", "3g.20gb: 1");
+  service::mig::ApplyOptions options;
+  options.agreed = Planned(node, wanted);
+  node.Use(0, node.InstanceAt(0, 4));
+  const base::Result<ApplyReport> result = node.Apply(wanted, options);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_TRUE(result->applied);
+}
+
+struct Made {
+  CallFaultKind kind;
+  const char* error;
+};
+
+class MadeOther : public ::testing::TestWithParam<Made> {};
+
+TEST_P(MadeOther, IsAnErrorThatSaysWhatWasMade) {
+  NodeUnderChange node("h200-vm");
+  ExpectApplied(node, Some("0", ""));
+  const model::Inventory inventory = node.Read();
+  const model::Gpu& gpu = inventory.gpus[0];
+  const auto& profiles = gpu.mig->profiles;
+  const auto half = std::find_if(profiles.begin(), profiles.end(),
+                                 [](const auto& profile) { return profile.name == "3g.71gb"; });
+  ASSERT_NE(half, profiles.end());
+  hw::MigControl control(node.Options());
+  node.machine().MakeOther(GetParam().kind, 0);
+  const auto instance = control.CreateInstance(gpu.pci, half->id, {0, 4});
+  ASSERT_FALSE(instance.ok());
+  EXPECT_EQ(instance.error().ToString(), GetParam().error);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    ApplyFaults,
+    MadeOther,
+    ::testing::Values(Made{CallFaultKind::kOtherPlace,
+                           "the driver made profile 9 at slice 4 instead of 9 at slice 0"},
+                      Made{CallFaultKind::kOtherProfile,
+                           "the driver made profile 5 at slice 0 instead of 9 at slice 0"}));
+
+TEST(ApplyFaults, WhatWasMadeElsewhereIsPlannedAround) {
+  NodeUnderChange node("h200-vm");
+  ExpectApplied(node, Some("0", ""));
+  node.machine().MakeOther(CallFaultKind::kOtherPlace, 0);
+  ExpectApplied(node, Some("0", "3g.71gb: 1"));
+  EXPECT_EQ(node.Layout(0), "MIG on: 3g.71gb@0") << "it was asked for at 4";
+}
+
+TEST(ApplyFaults, WhatWasMadeInsteadGoesAgain) {
+  NodeUnderChange node("h200-vm");
+  ExpectApplied(node, Some("0", ""));
+  node.machine().MakeOther(CallFaultKind::kOtherProfile, 0);
+  const base::Result<ApplyReport> result = node.Apply(Some("0", "7g.141gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_EQ(result->errors,
+            (Texts{"GPU 0: create GPU instance 7g.141gb at slice 0: the driver made profile 19 at "
+                   "slice 0 instead of 0 at slice 0",
+                   "GPU 0: put back as it was: MIG on: empty"}));
+}
+
+TEST(ApplyFaults, AModeThatWaitsForAResetOrARebootIsPending) {
+  // A virtual machine that may not reset its GPU answers "not supported".
+  for (const std::uint32_t code : {kNotSupported, kResetRequired}) {
+    NodeUnderChange node("h200-vm");
+    node.machine().KeepModePending(0, code);
+    const base::Result<ApplyReport> result = node.Apply(Some("0", "7g.141gb: 1"));
+    ASSERT_TRUE(result.ok()) << result.error().ToString();
+    EXPECT_TRUE(result->reset_required) << code;
+    EXPECT_FALSE(result->applied) << code;
+    EXPECT_EQ(result->errors, Texts()) << code;
+    EXPECT_EQ(node.Layout(0), "MIG off (on after a reset)") << code;
+  }
+}
+
+TEST(ApplyFaults, AModeThatSomebodyKeepsFromChangingIsTakenBack) {
+  NodeUnderChange node("h200-vm");
+  node.machine().KeepModePending(0, kInUse, 1);
+  const base::Result<ApplyReport> result = node.Apply(Some("0", "7g.141gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->reset_required);
+  EXPECT_EQ(result->errors,
+            (Texts{"GPU 0: enable MIG mode: something holds the GPU: stop what uses it (fuser -v "
+                   "/dev/nvidia*), then try again",
+                   "GPU 0: put back as it was: MIG off"}));
+}
+
+TEST(ApplyFaults, AnActivationThatNobodyKnowsIsAnError) {
+  NodeUnderChange node("h200-vm");
+  node.machine().KeepModePending(0, kUnknown, 1);
+  const base::Result<ApplyReport> result = node.Apply(Some("0", "7g.141gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->reset_required);
+  EXPECT_EQ(
+      result->errors.front(),
+      "GPU 0: enable MIG mode: activation: nvmlDeviceSetMigMode: Unknown Error (NVML 999): see the "
+      "kernel log for lines with NVRM");
+}
+
+TEST(ApplyFaults, AResetThatFollowsBringsAModeThroughThatWasInUse) {
+  NodeUnderChange node("dgx-a100-40");
+  node.machine().KeepModePending(0, kInUse, 1);
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  EXPECT_TRUE(Did(node, "GPU 0: reset the GPU"));
+}
+
+TEST(ApplyFaults, ComputeInstancesOfSeveralSizesArePlacedAtOnce) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", ""));
+  // The driver's own choice for the widest leaves one place for the two others.
+  ExpectApplied(node, Some("0", "3c.7g.40gb: 1, 2c.7g.40gb: 2"));
+  EXPECT_EQ(node.steps(),
+            (Texts{"GPU 0: create GPU instance 7g.40gb at slice 0",
+                   "GPU 0: create a compute instance of 3 slices in 7g.40gb at slice 0",
+                   "GPU 0: create a compute instance of 2 slices in 7g.40gb at slice 0",
+                   "GPU 0: create a compute instance of 2 slices in 7g.40gb at slice "
+                   "0"}))
+      << "no second plan was needed";
+}
+
+}  // namespace
+}  // namespace partita::integration
