@@ -189,5 +189,18 @@ TEST(MigGeometry, LeavesOutPlacementsThatNoMaskHolds) {
   EXPECT_EQ(geometry.memory_slices, 64U);
 }
 
+// Of one width and as many compute slices: more memory, fewer media engines, lower id.
+TEST(LargestFirst, TellsAlikeProfilesApart) {
+  const GpuInstanceProfile alike = ProductGeometry("A100-SXM4-40GB", kBase).profiles.front();
+  std::vector<GpuInstanceProfile> profiles(4, alike);
+  profiles[0].id = ProfileId(3);
+  profiles[1].id = ProfileId(2);
+  profiles[2].id = ProfileId(9);
+  profiles[2].memory = Mebibytes(alike.memory.value() + 1);
+  profiles[3].id = ProfileId(1);
+  profiles[3].decoders = alike.decoders + 1;
+  EXPECT_EQ(LargestFirst(MigGeometry::Of(profiles)), (std::vector<std::size_t>{2, 1, 0, 3}));
+}
+
 }  // namespace
 }  // namespace partita::model

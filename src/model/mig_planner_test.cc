@@ -188,6 +188,8 @@ TEST(Plan, ChangesComputeInstancesInPlace) {
       {"a whole one divided", kA100, "3g.20gb@4", "2c.3g.20gb, 1c.3g.20gb", "=3g.20gb@4[-3 +2 +1]"},
       {"a new instance rather than one in use", kA100, "3g.20gb@4*", "3g.20gb, 1c.3g.20gb",
        "=3g.20gb@4 +3g.20gb@0[1]"},
+      {"the better place, in whichever order it is found", kA100, "2g.10gb@2",
+       "2g.10gb, 1c.2g.10gb", "=2g.10gb@2 +2g.10gb@0[1]"},
       {"each keeps its own", kA100, "3g.20gb@0[1*,1*] 3g.20gb@4[2*]", "2 x 1c.3g.20gb, 2c.3g.20gb",
        "=3g.20gb@0 =3g.20gb@4"},
   });
