@@ -1,5 +1,7 @@
 // Who uses a GPU, in three generations of structs.
 
+#include <stdlib.h>
+
 #include "sim/nvml/api.h"
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/observation.h"
@@ -72,6 +74,26 @@ nvmlReturn_t RunningProcesses(const char* function,
   });
 }
 
+// Drivers 535.43 to 535.86 write the record that has confidential memory under the name _v3, longer
+// than before and after (nvitop #79).
+bool WritesLongRecords() {
+  char* rest = nullptr;
+  const unsigned long branch = strtoul(TheMachine().driver_version, &rest, 10);
+  const unsigned long release = *rest == '.' ? strtoul(rest + 1, nullptr, 10) : 0;
+  return branch == 535 && release < 98;
+}
+
+nvmlReturn_t RunningProcessesV3(const char* function,
+                                nvmlDevice_t handle,
+                                unsigned int mode,
+                                unsigned int* count,
+                                nvmlProcessInfo_t* entries) {
+  return DeviceCall(function, handle, [&](const Device& device) {
+    if (!WritesLongRecords()) return WriteProcesses(device, mode, count, entries);
+    return WriteProcesses(device, mode, count, reinterpret_cast<nvmlProcessDetail_v1_t*>(entries));
+  });
+}
+
 }  // namespace
 
 NVML_API(nvmlDeviceGetComputeRunningProcesses,
@@ -92,7 +114,7 @@ NVML_API(nvmlDeviceGetComputeRunningProcesses_v3,
          nvmlDevice_t handle,
          unsigned int* count,
          nvmlProcessInfo_t* processes) {
-  return RunningProcesses(__func__, handle, NVML_PROCESS_MODE_COMPUTE, count, processes);
+  return RunningProcessesV3(__func__, handle, NVML_PROCESS_MODE_COMPUTE, count, processes);
 }
 
 NVML_API(nvmlDeviceGetGraphicsRunningProcesses,
@@ -113,7 +135,7 @@ NVML_API(nvmlDeviceGetGraphicsRunningProcesses_v3,
          nvmlDevice_t handle,
          unsigned int* count,
          nvmlProcessInfo_t* processes) {
-  return RunningProcesses(__func__, handle, NVML_PROCESS_MODE_GRAPHICS, count, processes);
+  return RunningProcessesV3(__func__, handle, NVML_PROCESS_MODE_GRAPHICS, count, processes);
 }
 
 NVML_API(nvmlDeviceGetMPSComputeRunningProcesses,
@@ -134,7 +156,7 @@ NVML_API(nvmlDeviceGetMPSComputeRunningProcesses_v3,
          nvmlDevice_t handle,
          unsigned int* count,
          nvmlProcessInfo_t* processes) {
-  return RunningProcesses(__func__, handle, NVML_PROCESS_MODE_MPS, count, processes);
+  return RunningProcessesV3(__func__, handle, NVML_PROCESS_MODE_MPS, count, processes);
 }
 
 NVML_API(nvmlDeviceGetRunningProcessDetailList,

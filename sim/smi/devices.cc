@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned int kNoInstance = 0xFFFFFFFF;
 
-using Listing = decltype(&::nvmlDeviceGetComputeRunningProcesses_v3);
+using Listing = decltype(&::nvmlDeviceGetComputeRunningProcesses_v2);
 
 nvmlReturn_t FindHandle(const Nvml& nvml, const std::string& id, nvmlDevice_t* handle) {
   // Inside "-i 0" and "-i 00000000:07:00.0" both begin with digits; only an index is all digits. A
@@ -39,7 +39,7 @@ void AddProcesses(const Nvml& nvml,
                   std::vector<Process>& processes) {
   unsigned int count = 0;
   nvmlReturn_t answer = listing(device, &count, nullptr);
-  std::vector<nvmlProcessInfo_t> found;
+  std::vector<nvmlProcessInfo_v2_t> found;
   // The list can grow between the two calls.
   while (answer == NVML_ERROR_INSUFFICIENT_SIZE) {
     found.resize(count);
@@ -47,7 +47,7 @@ void AddProcesses(const Nvml& nvml,
   }
   if (answer != NVML_SUCCESS) return;
   found.resize(std::min<std::size_t>(count, found.size()));
-  for (const nvmlProcessInfo_t& each : found) {
+  for (const nvmlProcessInfo_v2_t& each : found) {
     Process process{each.pid, type, "", std::nullopt, std::nullopt, std::nullopt};
     char name[256] = "";
     nvml.nvmlSystemGetProcessName(each.pid, name, sizeof name);
@@ -130,9 +130,9 @@ std::string MigProfileName(const Nvml& nvml, nvmlDevice_t mig_device) {
 
 std::vector<Process> ProcessesOf(const Nvml& nvml, nvmlDevice_t device) {
   std::vector<Process> processes;
-  AddProcesses(nvml, device, nvml.nvmlDeviceGetGraphicsRunningProcesses_v3, "G", processes);
-  AddProcesses(nvml, device, nvml.nvmlDeviceGetComputeRunningProcesses_v3, "C", processes);
-  AddProcesses(nvml, device, nvml.nvmlDeviceGetMPSComputeRunningProcesses_v3, "M+C", processes);
+  AddProcesses(nvml, device, nvml.nvmlDeviceGetGraphicsRunningProcesses_v2, "G", processes);
+  AddProcesses(nvml, device, nvml.nvmlDeviceGetComputeRunningProcesses_v2, "C", processes);
+  AddProcesses(nvml, device, nvml.nvmlDeviceGetMPSComputeRunningProcesses_v2, "M+C", processes);
   return processes;
 }
 

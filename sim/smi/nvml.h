@@ -42,9 +42,9 @@
   X(nvmlDeviceGetEnforcedPowerLimit)                     \
   X(nvmlDeviceGetPerformanceState)                       \
   X(nvmlDeviceGetClockInfo)                              \
-  X(nvmlDeviceGetComputeRunningProcesses_v3)             \
-  X(nvmlDeviceGetGraphicsRunningProcesses_v3)            \
-  X(nvmlDeviceGetMPSComputeRunningProcesses_v3)          \
+  X(nvmlDeviceGetComputeRunningProcesses_v2)             \
+  X(nvmlDeviceGetGraphicsRunningProcesses_v2)            \
+  X(nvmlDeviceGetMPSComputeRunningProcesses_v2)          \
   X(nvmlDeviceGetMigMode)                                \
   X(nvmlDeviceSetMigMode)                                \
   X(nvmlDeviceGetMaxMigDeviceCount)                      \
@@ -52,6 +52,7 @@
   X(nvmlDeviceGetGpuInstanceId)                          \
   X(nvmlDeviceGetComputeInstanceId)                      \
   X(nvmlDeviceGetAttributes_v2)                          \
+  X(nvmlDeviceGetGpuInstanceProfileInfo)                 \
   X(nvmlDeviceGetGpuInstanceProfileInfoV)                \
   X(nvmlDeviceGetGpuInstancePossiblePlacements_v2)       \
   X(nvmlDeviceGetGpuInstanceRemainingCapacity)           \
@@ -60,6 +61,7 @@
   X(nvmlGpuInstanceDestroy)                              \
   X(nvmlDeviceGetGpuInstances)                           \
   X(nvmlGpuInstanceGetInfo)                              \
+  X(nvmlGpuInstanceGetComputeInstanceProfileInfo)        \
   X(nvmlGpuInstanceGetComputeInstanceProfileInfoV)       \
   X(nvmlGpuInstanceGetComputeInstanceRemainingCapacity)  \
   X(nvmlGpuInstanceGetComputeInstancePossiblePlacements) \
@@ -83,7 +85,8 @@ struct Nvml {
 };
 
 // Looks for libnvidia-ml.so.1 by name, then beside this program (a driver root without a loader
-// configuration). False: there is none, or it lacks a call.
+// configuration). False: there is none, or it lacks a call. What came with driver 510 may be
+// lacking: then the pointer leads to the older call.
 [[nodiscard]] bool LoadNvml(Nvml* nvml);
 
 // Where the state of the node is: PARTITA_SIM_STATE, else above the loaded library, else the place

@@ -7,10 +7,12 @@
 #include <array>
 #include <cerrno>
 #include <string_view>
+#include <utility>
 
 #include <fmt/core.h>
 
 #include "base/files.h"
+#include "sim/tool/driver_exports.h"
 #include "sim/tool/inert_library.h"
 
 namespace partita::sim::tool {
@@ -86,7 +88,8 @@ base::Result<void> InstallLibraries(const std::string& directory,
         fmt::format("{}.so.{}", library.name, suffix.empty() ? std::string_view(version) : suffix);
     TRY_VOID(InstallLibrary(directory, library, version, InertLibrary(soname)));
   }
-  TRY(nvml, base::ReadFile(parts.nvml, kMostProgram));
+  TRY(newest, base::ReadFile(parts.nvml, kMostProgram));
+  TRY(nvml, WithoutSymbols(std::move(newest), LackingSymbols(version)));
   return InstallLibrary(directory, {"libnvidia-ml", "1"}, version, nvml);
 }
 
