@@ -11,6 +11,7 @@
 #include "base/files.h"
 #include "base/subprocess.h"
 #include "base/text.h"
+#include "hw/nvml/library_search.h"
 
 extern char** environ;
 
@@ -34,35 +35,30 @@ std::vector<std::string> Candidates(const std::string& driver_root) {
   return paths;
 }
 
-std::string DirectoryOf(const std::string& path) { return path.substr(0, path.rfind('/')); }
-
-// Where the tool finds the driver's library: beside the one that we use, or below the driver root,
-// which is not where the loader looks.
-std::vector<std::string> LibraryDirectories(const ResetOptions& options) {
-  if (options.library.find('/') != std::string::npos) return {DirectoryOf(options.library)};
-  if (options.driver_root == "/") return {};
-  std::vector<std::string> directories;
-  for (const char* usual : {"/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu",
-                            "/usr/lib", "/lib64"}) {
-    directories.push_back(base::JoinPath(options.driver_root, usual));
-  }
-  return directories;
+// The driver's library that the tool must use: the one that we use, or the one below the driver
+// root, which is not where the loader looks. Empty: the loader's own choice.
+std::string LibraryOf(const ResetOptions& options) {
+  if (options.library.find('/') != std::string::npos) return options.library;
+  for (const std::string& path : nvml::LibraryCandidates({"", options.driver_root}))
+    if (path.find('/') != std::string::npos && base::Exists(path)) return path;
+  return "";
 }
 
+// That library alone is loaded from there, ahead of the tool's own search, which it then satisfies.
+// A search path would bring the root's libc as well, and the tool runs with ours.
 std::vector<std::string> ToolEnvironment(const ResetOptions& options) {
-  const std::vector<std::string> directories = LibraryDirectories(options);
-  constexpr std::string_view kName = "LD_LIBRARY_PATH=";
-  std::string search = fmt::format("{}", fmt::join(directories, ":"));
+  constexpr std::string_view kName = "LD_PRELOAD=";
+  std::string preload = LibraryOf(options);
   std::vector<std::string> environment;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string_view text = *entry;
-    if (directories.empty() || !text.starts_with(kName)) {
+    if (preload.empty() || !text.starts_with(kName)) {
       environment.emplace_back(text);
     } else if (text.size() > kName.size()) {
-      search += fmt::format(":{}", text.substr(kName.size()));
+      preload += fmt::format(":{}", text.substr(kName.size()));
     }
   }
-  if (!directories.empty()) environment.push_back(fmt::format("{}{}", kName, search));
+  if (!preload.empty()) environment.push_back(fmt::format("{}{}", kName, preload));
   return environment;
 }
 

@@ -37,14 +37,25 @@ class ResetTest : public ::testing::Test {
 };
 
 TEST_F(ResetTest, NamesTheGpusByAddressAndNoOthers) {
-  Install("echo \"$@\" > " + root_ + "/said; echo $LD_LIBRARY_PATH >> " + root_ + "/said\n");
+  Install("echo \"$@\" > " + root_ + "/said\n");
   const base::Result<void> result = Reset();
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   const base::Result<std::string> said = base::ReadFile(root_ + "/said");
   ASSERT_TRUE(said.ok());
-  EXPECT_TRUE(
-      said->starts_with("-r -i 00000000:07:00.0,00000000:B7:00.0\n" + root_ + "/usr/lib64:"))
-      << *said;
+  EXPECT_EQ(*said, "-r -i 00000000:07:00.0,00000000:B7:00.0\n");
+}
+
+// A driver root is a whole system: its libc must not become the tool's.
+TEST_F(ResetTest, LoadsTheDriversLibraryAndNothingElseFromItsRoot) {
+  ASSERT_TRUE(base::MakeDirectories(root_ + "/usr/lib64", 0755).ok());
+  const std::string library = root_ + "/usr/lib64/libnvidia-ml.so.1";
+  ASSERT_TRUE(base::WriteFile(library, "", 0644).ok());
+  Install("env 2>/dev/null | grep ^LD_ > " + root_ + "/said\n");
+  ASSERT_TRUE(Reset().ok());
+  const base::Result<std::string> said = base::ReadFile(root_ + "/said");
+  ASSERT_TRUE(said.ok());
+  EXPECT_NE(said->find("LD_PRELOAD=" + library + "\n"), std::string::npos) << *said;
+  EXPECT_EQ(said->find("LD_LIBRARY_PATH=" + root_), std::string::npos) << *said;
 }
 
 TEST_F(ResetTest, PassesOnWhatTheToolSaid) {
