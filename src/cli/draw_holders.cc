@@ -12,6 +12,7 @@
 #include "cli/quantity.h"
 #include "cli/words.h"
 #include "model/holder.h"
+#include "model/unread.h"
 
 namespace partita::cli {
 
@@ -93,6 +94,24 @@ void AddEntry(const Entry& entry, int begin, const Columns& columns, const Look&
   line.PadTo(begin + columns.around + columns.name - columns.owner).Add(entry.owner);
 }
 
+// Those without a pid: who hides, and that there may be more.
+Lines DrawUnnamed(const model::Gpu& gpu, int indent, const Look& look) {
+  Lines lines;
+  const auto say = [&](std::string_view mark, Ink ink, const std::string& text) {
+    const Line first = Line().PadTo(indent).Add(mark, ink).Add(" ");
+    Append(Wrapped(first, first.width(), Clean(text, look.utf8), Ink::kPlain, look), lines);
+  };
+  for (const model::HiddenHolder& holder : gpu.hidden_holders)
+    say(look.glyphs().held, Ink::kHeld, model::HolderText(holder));
+  if (!gpu.hidden_holders.empty())
+    say(look.glyphs().advice, Ink::kStrong, model::kHiddenHolderHint);
+  if (const auto why = model::WhyHoldersUnknown(gpu)) {
+    say(look.glyphs().warning, Ink::kWarning, why->ToString());
+    if (!why->hint().empty()) say(look.glyphs().advice, Ink::kStrong, why->hint());
+  }
+  return lines;
+}
+
 }  // namespace
 
 Lines DrawHolders(const model::Gpu& gpu, int indent, const Look& look) {
@@ -100,7 +119,8 @@ Lines DrawHolders(const model::Gpu& gpu, int indent, const Look& look) {
   for (const model::Process& process : gpu.processes) {
     entries.push_back(Describe(process, look.utf8));
   }
-  if (entries.empty()) return {};
+  Lines unnamed = DrawUnnamed(gpu, indent, look);
+  if (entries.empty()) return unnamed;
   const Columns columns = Arrange(entries, look.width - indent);
   Lines lines;
   Line line;
@@ -120,6 +140,7 @@ Lines DrawHolders(const model::Gpu& gpu, int indent, const Look& look) {
     ++column;
   }
   lines.push_back(std::move(line));
+  Append(std::move(unnamed), lines);
   return lines;
 }
 

@@ -85,7 +85,13 @@ class SliceRow {
 
   [[nodiscard]] bool Held(const GpuInstance& instance) const {
     return std::any_of(gpu_.processes.begin(), gpu_.processes.end(),
-                       [&](const model::Process& p) { return p.gpu_instance == instance.id; });
+                       [&](const model::Process& p) { return p.gpu_instance == instance.id; }) ||
+           HeldByHidden(instance);
+  }
+
+  [[nodiscard]] bool HeldByHidden(const GpuInstance& instance) const {
+    return std::any_of(gpu_.hidden_holders.begin(), gpu_.hidden_holders.end(),
+                       [&](const auto& holder) { return holder.gpu_instance == instance.id; });
   }
 
   [[nodiscard]] Ink FrameInk(const SlicePiece* piece) const {
@@ -232,7 +238,7 @@ class SliceRow {
                           int room,
                           Line& line) const {
     std::uint64_t memory = 0;
-    bool held = false;
+    bool held = HeldByHidden(instance);
     for (const model::Process& process : gpu_.processes) {
       if (!Holds(process, instance, compute)) continue;
       held = true;

@@ -99,7 +99,8 @@ bool Alike(const model::Inventory& node, const GpuOutcome& a, const GpuOutcome& 
                    left.mig->pending_enabled != right.mig->pending_enabled)) {
     return false;
   }
-  return a.plan == b.plan && a.geometry == b.geometry && left.processes == right.processes;
+  return a.plan == b.plan && a.geometry == b.geometry && left.processes == right.processes &&
+         left.hidden_holders == right.hidden_holders;
 }
 
 std::vector<std::vector<const GpuOutcome*>> Groups(const model::Inventory& node,
@@ -154,11 +155,15 @@ void AddPlan(const Gpu& gpu,
   AddPicture("now", gpu, now, look, lines);
   AddPicture("then", AfterPlan(gpu, outcome.geometry, plan), then, look, lines);
   AddSteps(outcome, plan, look, lines);
-  if (plan.blockers.empty()) return;
+  if (plan.blockers.empty() && plan.hidden_blockers.empty() && !plan.blockers_unknown) return;
   const Line mark = Line().PadTo(kIndent).Add(look.glyphs().fault, Ink::kFault).Add(" ");
-  lines.push_back(Line(mark).Add("blocked until these end:", Ink::kFault));
+  const bool known = !plan.blockers.empty() || !plan.hidden_blockers.empty();
+  lines.push_back(
+      Line(mark).Add(known ? "blocked until these end:" : "blocked by who may use it:", Ink::kFault));
   Gpu holders;
   holders.processes = plan.blockers;
+  holders.hidden_holders = plan.hidden_blockers;
+  if (plan.blockers_unknown) holders.processes_error = gpu.processes_error;
   Append(DrawHolders(holders, kIndent + 2, look), lines);
 }
 
@@ -250,9 +255,11 @@ Value OutcomeValue(const Gpu& gpu, const GpuOutcome& outcome) {
     map.Set("before", InstancesValue(gpu));
     map.Set("after", InstancesValue(AfterPlan(gpu, outcome.geometry, plan)));
   }
-  return map.Set("steps", std::move(steps))
+  map.Set("steps", std::move(steps))
       .Set("blocked", plan.Blocked())
       .Set("blockers", std::move(blockers));
+  SetUnnamed(map, plan.hidden_blockers, plan.blockers_unknown);
+  return map;
 }
 
 }  // namespace

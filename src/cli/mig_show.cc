@@ -109,7 +109,9 @@ Value GpuValue(const Gpu& gpu) {
     }
     map.Set("room", std::move(fits));
   }
-  return map.Set("holders", std::move(holders));
+  map.Set("holders", std::move(holders));
+  SetUnnamed(map, gpu.hidden_holders, model::WhyHoldersUnknown(gpu));
+  return map;
 }
 
 }  // namespace
@@ -121,6 +123,21 @@ Value HolderValue(const model::Process& process) {
   if (process.compute_instance) map.Set("computeInstance", process.compute_instance->value());
   if (process.container) SetContainer(map, *process.container);
   return map;
+}
+
+void SetUnnamed(Value& map,
+                const std::vector<model::HiddenHolder>& hidden,
+                const std::optional<base::Error>& unknown) {
+  if (!hidden.empty()) {
+    Value list = Value::List();
+    for (const model::HiddenHolder& holder : hidden) {
+      Value entry = Value::Map();
+      if (holder.gpu_instance) entry.Set("gpuInstance", holder.gpu_instance->value());
+      list.Add(std::move(entry.Set("memoryBytes", holder.memory.value())));
+    }
+    map.Set("hiddenHolders", std::move(list));
+  }
+  if (unknown) map.Set("holdersUnknown", ReasonValue(*unknown));
 }
 
 Line MigModeLine(const Gpu& gpu, int indent) {

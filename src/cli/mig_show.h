@@ -15,5 +15,9 @@ namespace partita::cli {
 [[nodiscard]] Line MigModeLine(const model::Gpu& gpu, int indent);
 // A process that holds a GPU or a slice of it, as documents show it.
 [[nodiscard]] base::Value HolderValue(const model::Process& process);
+// "hiddenHolders" and "holdersUnknown", each where there is something to say.
+void SetUnnamed(base::Value& map,
+                const std::vector<model::HiddenHolder>& hidden,
+                const std::optional<base::Error>& unknown);
 
 }  // namespace partita::cli

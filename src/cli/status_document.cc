@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "cli/words.h"
+#include "model/unread.h"
 
 namespace partita::cli {
 
@@ -134,6 +135,12 @@ Value ProcessValue(const model::Process& process) {
   return map;
 }
 
+Value HiddenValue(const model::HiddenHolder& holder) {
+  Value map = Value::Map();
+  SetIf(map, "gpuInstanceId", holder.gpu_instance);
+  return map.Set("memoryBytes", holder.memory.value());
+}
+
 Value FaultValue(const model::Fault& fault) {
   return Value::Map().Set("kind", Token(fault.kind)).Set("text", fault.text);
 }
@@ -218,8 +225,12 @@ Value GpuValue(const model::Gpu& gpu) {
   SetAbilities(map, gpu);
   SetModes(map, gpu);
   map.Set("readings", ReadingsValue(gpu.readings))
-      .Set("processes", ListOf(gpu.processes, ProcessValue))
-      .Set("faults", ListOf(gpu.faults, FaultValue));
+      .Set("processes", ListOf(gpu.processes, ProcessValue));
+  if (!gpu.hidden_holders.empty())
+    map.Set("hiddenHolders", ListOf(gpu.hidden_holders, HiddenValue));
+  if (const auto why = model::WhyHoldersUnknown(gpu))
+    map.Set("processesUnknown", ReasonValue(*why));
+  map.Set("faults", ListOf(gpu.faults, FaultValue));
   return map;
 }
 
@@ -260,6 +271,12 @@ Value ProblemValue(const model::Problem& problem) {
 }
 
 }  // namespace
+
+Value ReasonValue(const base::Error& error) {
+  Value map = Value::Map().Set("message", error.ToString());
+  if (!error.hint().empty()) map.Set("hint", error.hint());
+  return map;
+}
 
 void SetContainer(Value& process, const model::Container& container) {
   Value pod = Value::Map();

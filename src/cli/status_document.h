@@ -12,6 +12,9 @@ namespace partita::cli {
 // A MIG profile, as every document of ours shows it.
 [[nodiscard]] base::Value ProfileDocument(const model::GpuInstanceProfile& profile);
 
+// Why something is not known: "message" and, where there is one, "hint".
+[[nodiscard]] base::Value ReasonValue(const base::Error& error);
+
 // "pod" and "container" of a process, as every document of ours shows them.
 void SetContainer(base::Value& process, const model::Container& container);
 

@@ -7,7 +7,9 @@
 #include "hw/merge.h"
 #include "hw/procfs/containers.h"
 #include "hw/procfs/driver_files.h"
+#include "hw/procfs/pid_namespace.h"
 #include "hw/sysfs/pci.h"
+#include "model/hidden_holders.h"
 
 namespace partita::hw {
 namespace {
@@ -38,6 +40,21 @@ void NameProcesses(const std::string& root, model::Inventory& inventory) {
       if (process.name.empty()) process.name = procfs::ReadProcessName(root, process.pid);
       process.container = containers.Of(process.pid);
     }
+  }
+}
+
+// The list of one that cannot see everybody is believed only where memory confirms it.
+void FindHidden(model::Inventory& inventory) {
+  for (model::Gpu& gpu : inventory.gpus) {
+    gpu.hidden_holders = model::HiddenHolders(gpu);
+    const bool confirmed = gpu.memory && !gpu.memory->used_counts_reserve;
+    if (confirmed || gpu.processes_error || !gpu.uuid || !gpu.faults.empty()) continue;
+    if (procfs::SeesAllProcesses()) continue;
+    gpu.processes_error =
+        base::Error(base::ErrorCode::kUnavailable,
+                    "this PID namespace may hide processes, and the driver does not tell memory in "
+                    "use apart from its own")
+            .WithHint("run this in the host's PID namespace (in a pod: hostPID: true)");
   }
 }
 
@@ -72,6 +89,7 @@ model::Inventory InventoryReader::Read() {
     SetAccess(OrReport(procfs::ReadMigMinors(root, divided), problems), inventory);
   }
   NameProcesses(root, inventory);
+  FindHidden(inventory);
   if (!inventory.driver) {
     ExplainMissingDriver(OrReport(procfs::ReadKernelModule(root), problems), inventory);
   }

@@ -27,4 +27,14 @@ std::string HolderText(const Process& process) {
   return base::Printable(text);
 }
 
+std::string HolderText(const HiddenHolder& holder) {
+  constexpr double kGibi = 1 << 30, kMebi = 1 << 20;
+  const auto bytes = static_cast<double>(holder.memory.value());
+  std::string text = fmt::format("somebody who cannot be seen from here holds {}",
+                                 bytes < kGibi ? fmt::format("{:.0f} MiB", bytes / kMebi)
+                                               : fmt::format("{:.1f} GiB", bytes / kGibi));
+  if (holder.gpu_instance) text += fmt::format(" in GPU instance {}", holder.gpu_instance->value());
+  return text;
+}
+
 }  // namespace partita::model

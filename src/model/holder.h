@@ -15,4 +15,11 @@ namespace partita::model {
 // a process chooses its own name.
 [[nodiscard]] std::string HolderText(const Process& process);
 
+// "somebody who cannot be seen from here holds 3.5 GiB in GPU instance 2".
+[[nodiscard]] std::string HolderText(const HiddenHolder& holder);
+// What to do about one.
+inline constexpr const char* kHiddenHolderHint =
+    "run this in the host's PID namespace to see who it is (in a pod: hostPID: true), or there ask "
+    "fuser -v /dev/nvidia*; memory that nobody holds is freed by a GPU reset";
+
 }  // namespace partita::model

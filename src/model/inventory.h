@@ -49,6 +49,7 @@ struct Placement {
 
 struct Memory {
   Bytes total, reserved, used, free;  // reserved + used + free = total
+  bool used_counts_reserve = false;   // an older driver: what is reserved is in `used`
   bool operator==(const Memory&) const = default;
 };
 
@@ -141,6 +142,13 @@ struct Process {
   bool operator==(const Process&) const = default;
 };
 
+// Somebody who is not among the processes: memory is in use that none of them explains.
+struct HiddenHolder {
+  std::optional<GpuInstanceId> gpu_instance;  // absent: it may be anywhere on the GPU
+  Bytes memory;
+  bool operator==(const HiddenHolder&) const = default;
+};
+
 // What changes from one look to the next.
 struct Readings {
   std::optional<Percent> utilization, memory_utilization;
@@ -227,6 +235,7 @@ struct Gpu {
   Readings readings;
   std::vector<Process> processes;
   std::optional<base::Error> processes_error;  // why some may be missing
+  std::vector<HiddenHolder> hidden_holders;    // by GPU instance, then that of the whole GPU
   std::vector<Fault> faults;
   bool operator==(const Gpu&) const = default;
 };

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "model/unread.h"
+
 namespace partita::model {
 namespace {
 
@@ -19,6 +21,18 @@ std::size_t PositionOf(const MigGeometry& geometry, ProfileId id) {
 bool MayUse(const Process& process, GpuInstanceId instance, ComputeInstanceId compute) {
   if (process.gpu_instance && *process.gpu_instance != instance) return false;
   return !process.compute_instance || *process.compute_instance == compute;
+}
+
+bool MayUse(const HiddenHolder& holder, GpuInstanceId instance) {
+  return !holder.gpu_instance || *holder.gpu_instance == instance;
+}
+
+bool IsInUse(const Gpu& gpu, GpuInstanceId instance, ComputeInstanceId compute) {
+  return WhyHoldersUnknown(gpu) ||
+         std::any_of(gpu.processes.begin(), gpu.processes.end(),
+                     [&](const Process& p) { return MayUse(p, instance, compute); }) ||
+         std::any_of(gpu.hidden_holders.begin(), gpu.hidden_holders.end(),
+                     [&](const HiddenHolder& holder) { return MayUse(holder, instance); });
 }
 
 // Processes in what would have to go.
@@ -63,10 +77,8 @@ std::vector<LiveInstance> LiveInstances(const Gpu& gpu, const MigGeometry& geome
     entry.id = instance.id;
     entry.place = {PositionOf(geometry, instance.profile), instance.placement.start};
     for (const ComputeInstance& compute : instance.compute_instances) {
-      const bool in_use =
-          std::any_of(gpu.processes.begin(), gpu.processes.end(),
-                      [&](const Process& p) { return MayUse(p, instance.id, compute.id); });
-      entry.compute.push_back({compute.id, compute.slice_count, in_use, compute.placement.start});
+      entry.compute.push_back({compute.id, compute.slice_count,
+                               IsInUse(gpu, instance.id, compute.id), compute.placement.start});
     }
     entry.offered = instance.offered;
     live.push_back(std::move(entry));
@@ -103,10 +115,27 @@ std::variant<GpuPlan, Refusal> PlanGpu(const Gpu& gpu,
   if (auto* impossible = std::get_if<NoLayout>(&layout))
     return Refusal{std::move(impossible->text), "", std::move(impossible->nearest)};
   plan.layout = std::move(std::get<LayoutPlan>(layout));
-  // A mode change takes the whole GPU: everything that runs on it is in the way.
-  plan.blockers =
-      plan.mode == ModeChange::kNone ? HoldersOf(gpu, plan.layout.obstacles) : gpu.processes;
+  NameBlockers(gpu, plan);
   return plan;
+}
+
+void NameBlockers(const Gpu& gpu, GpuPlan& plan) {
+  const std::vector<Obstacle>& obstacles = plan.layout.obstacles;
+  plan.hidden_blockers = gpu.hidden_holders;
+  if (plan.mode == ModeChange::kNone) {
+    plan.blockers = HoldersOf(gpu, obstacles);
+    std::erase_if(plan.hidden_blockers, [&](const HiddenHolder& holder) {
+      return std::none_of(obstacles.begin(), obstacles.end(), [&](const Obstacle& obstacle) {
+        return MayUse(holder, obstacle.instance);
+      });
+    });
+  } else {
+    // A mode change takes the whole GPU: everything that runs on it is in the way.
+    plan.blockers = gpu.processes;
+  }
+  plan.blockers_unknown.reset();
+  if (plan.mode != ModeChange::kNone || !obstacles.empty())
+    plan.blockers_unknown = WhyHoldersUnknown(gpu);
 }
 
 const MigPlanner& MigPlanners::For(const Mig& mig) {

@@ -30,9 +30,14 @@ struct GpuPlan {
   LayoutPlan layout;     // what goes, goes before the mode change; what comes, comes after
   // Processes that must end first. They are named, never killed.
   std::vector<Process> blockers;
+  std::vector<HiddenHolder> hidden_blockers;     // so must these, whoever they are
+  std::optional<base::Error> blockers_unknown;  // somebody may be in the way: why nobody can say
 
   [[nodiscard]] bool ChangesNothing() const;
-  [[nodiscard]] bool Blocked() const { return !blockers.empty() || !layout.obstacles.empty(); }
+  [[nodiscard]] bool Blocked() const {
+    return !blockers.empty() || !hidden_blockers.empty() || blockers_unknown.has_value() ||
+           !layout.obstacles.empty();
+  }
   bool operator==(const GpuPlan&) const = default;
 };
 
@@ -48,12 +53,17 @@ struct Refusal {
 [[nodiscard]] bool ModeNeedsReset(const Gpu& gpu);
 
 // The instances of a GPU as the planner sees them: positions in the geometry of this GPU instead of
-// driver ids, and who is in use. A process that the driver assigns to no instance may use any.
+// driver ids, and who is in use. A process that the driver assigns to no instance may use any, and
+// so may one of which nobody knows.
 [[nodiscard]] std::vector<LiveInstance> LiveInstances(const Gpu& gpu, const MigGeometry& geometry);
 
 // The devices of a GPU, as a request would name them: what `export` shows and `assert` compares.
 // GPU instances without compute instances are nobody's device.
 [[nodiscard]] DeviceCounts PresentDevices(const Gpu& gpu, const MigGeometry& geometry);
+
+// Who is in the way of this plan: of a mode change all who use the GPU, else those in what would
+// have to go.
+void NameBlockers(const Gpu& gpu, GpuPlan& plan);
 
 // `planner` is for the geometry of this GPU. The plan is exact: GPU instances without compute
 // instances that no device needs go as well.

@@ -67,17 +67,17 @@ read -r pid <"$work/started"
 on_exit+=("kill $pid 2>/dev/null")
 run 0 on_node partita mig export
 cp "$work/out" "$work/before"
-for call in nvmlDeviceGetComputeRunningProcesses_v3 nvmlDeviceGetGraphicsRunningProcesses_v3 \
-  nvmlDeviceGetMPSComputeRunningProcesses_v3; do
+for call in nvmlDeviceGetComputeRunningProcesses_v2 nvmlDeviceGetGraphicsRunningProcesses_v2 \
+  nvmlDeviceGetMPSComputeRunningProcesses_v2; do
   break_call --fail UNKNOWN
-  refused 2 on_node partita mig apply --gpu 4 --want 3g.20gb:1,2g.10gb --yes --width 200
+  refused 4 on_node partita mig apply --gpu 4 --want 3g.20gb:1,2g.10gb --yes --width 200
   refused 1 parted apply -f "$work/mig.yaml" -c none
   run 0 on_node partita mig apply --gpu 4 --want 3g.20gb:2 --yes
   mend
 done
-call=nvmlDeviceGetComputeRunningProcesses_v3
+call=nvmlDeviceGetComputeRunningProcesses_v2
 break_call --hang
-run 2 on_node partita mig plan --gpu 4 --want off --width 200
+run 4 on_node partita mig plan --gpu 4 --want off --width 200
 shows "who uses it cannot be read" "$call did not come back"
 mend
 run 0 on_node partita mig export

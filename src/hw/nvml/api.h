@@ -90,9 +90,15 @@ struct Api {
   PARTITA_NVML_FUNCTION(clock, DeviceGetClockInfo);
   PARTITA_NVML_FUNCTION(performance_state, DeviceGetPerformanceState);
   PARTITA_NVML_FUNCTION(field_values, DeviceGetFieldValues);
-  PARTITA_NVML_FUNCTION(compute_processes, DeviceGetComputeRunningProcesses_v3);
-  PARTITA_NVML_FUNCTION(graphics_processes, DeviceGetGraphicsRunningProcesses_v3);
-  PARTITA_NVML_FUNCTION(mps_processes, DeviceGetMPSComputeRunningProcesses_v3);
+  PARTITA_NVML_FUNCTION(compute_processes_v1, DeviceGetComputeRunningProcesses);
+  PARTITA_NVML_FUNCTION(compute_processes_v2, DeviceGetComputeRunningProcesses_v2);
+  PARTITA_NVML_FUNCTION(compute_processes_v3, DeviceGetComputeRunningProcesses_v3);
+  PARTITA_NVML_FUNCTION(graphics_processes_v1, DeviceGetGraphicsRunningProcesses);
+  PARTITA_NVML_FUNCTION(graphics_processes_v2, DeviceGetGraphicsRunningProcesses_v2);
+  PARTITA_NVML_FUNCTION(graphics_processes_v3, DeviceGetGraphicsRunningProcesses_v3);
+  PARTITA_NVML_FUNCTION(mps_processes_v1, DeviceGetMPSComputeRunningProcesses);
+  PARTITA_NVML_FUNCTION(mps_processes_v2, DeviceGetMPSComputeRunningProcesses_v2);
+  PARTITA_NVML_FUNCTION(mps_processes_v3, DeviceGetMPSComputeRunningProcesses_v3);
 
   PARTITA_NVML_FUNCTION(common_ancestor, DeviceGetTopologyCommonAncestor);
   PARTITA_NVML_FUNCTION(nvlink_state, DeviceGetNvLinkState);

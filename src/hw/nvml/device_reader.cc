@@ -1,16 +1,9 @@
 #include "hw/nvml/device_reader.h"
 
-#include <algorithm>
-#include <limits>
-#include <tuple>
-
 #include <fmt/format.h>
 
 namespace partita::hw::nvml {
 namespace {
-
-constexpr std::uint32_t kNoInstance = 0xFFFFFFFF;
-constexpr unsigned long long kNotAvailable = std::numeric_limits<unsigned long long>::max();
 
 model::Architecture ToArchitecture(std::uint32_t value) {
   using model::Architecture;
@@ -145,47 +138,6 @@ void ReadRowRemapping(DeviceCalls& calls, model::Gpu& gpu) {
   }
 }
 
-using ListFunction = Function<decltype(nvmlDeviceGetComputeRunningProcesses_v3)>;
-
-constexpr int kAttempts = 6;
-
-// The count goes in as room and comes out as need, and processes may start between two calls.
-std::vector<nvmlProcessInfo_t> ListProcesses(DeviceCalls& calls,
-                                             const ListFunction& function,
-                                             std::optional<base::Error>& gap) {
-  std::vector<nvmlProcessInfo_t> list(16);
-  nvmlReturn_t code = NVML_ERROR_INSUFFICIENT_SIZE;
-  for (int attempt = 0; attempt < kAttempts && code == NVML_ERROR_INSUFFICIENT_SIZE; ++attempt) {
-    auto count = static_cast<unsigned>(list.size());
-    code = calls.Raw(function, calls.device(), &count, list.data());
-    if (code == NVML_ERROR_INSUFFICIENT_SIZE) {
-      const base::Result<std::size_t> room = RoomFor(function.name(), count);
-      if (!room.ok()) {
-        calls.AddProblem(room.error());
-        gap = room.error();
-        return {};
-      }
-      list.assign(std::max(*room * 2, list.size() * 2), {});
-    } else {
-      list.resize(std::min<std::size_t>(count, list.size()));
-    }
-  }
-  if (!calls.NoteGap(function.name(), code, gap)) list.clear();
-  return list;
-}
-
-auto Place(const model::Process& process) {
-  return std::tie(process.pid, process.gpu_instance, process.compute_instance);
-}
-
-std::string ProcessName(DeviceCalls& calls, unsigned pid) {
-  std::array<char, 1024> text{};
-  // A process that is gone by now has no name, which is no problem of the GPU.
-  const nvmlReturn_t code =
-      calls.Raw(calls.api().process_name, pid, text.data(), unsigned{text.size()});
-  return code == NVML_SUCCESS ? text.data() : "";
-}
-
 }  // namespace
 
 bool ReadIdentity(DeviceCalls& calls, model::Gpu& gpu) {
@@ -231,7 +183,8 @@ std::optional<model::Memory> ReadMemory(DeviceCalls& calls, nvmlDevice_t device)
   return model::Memory{.total = model::Bytes(plain.total),
                        .reserved = model::Bytes(0),
                        .used = model::Bytes(plain.used),
-                       .free = model::Bytes(plain.free)};
+                       .free = model::Bytes(plain.free),
+                       .used_counts_reserve = true};
 }
 
 void ReadMigBoard(DeviceCalls& calls, model::Gpu& gpu) {
@@ -286,35 +239,6 @@ void ReadReadings(DeviceCalls& calls, model::Readings& readings) {
   readings.video_clock = clock(NVML_CLOCK_VIDEO);
   readings.performance_state = calls.Get<nvmlPstates_t>(api.performance_state);
   if (readings.performance_state == NVML_PSTATE_UNKNOWN) readings.performance_state.reset();
-}
-
-void ReadProcesses(DeviceCalls& calls, model::Gpu& gpu) {
-  const Api& api = calls.api();
-  std::vector<model::Process>& processes = gpu.processes;
-  const auto list = [&](const ListFunction& function, model::ProcessKind kind) {
-    for (const nvmlProcessInfo_t& entry : ListProcesses(calls, function, gpu.processes_error)) {
-      model::Process process;
-      process.pid = model::Pid(entry.pid);
-      process.kind = kind;
-      if (entry.usedGpuMemory != kNotAvailable) process.memory = model::Bytes(entry.usedGpuMemory);
-      if (entry.gpuInstanceId != kNoInstance) {
-        process.gpu_instance = model::GpuInstanceId(entry.gpuInstanceId);
-      }
-      if (entry.computeInstanceId != kNoInstance) {
-        process.compute_instance = model::ComputeInstanceId(entry.computeInstanceId);
-      }
-      const bool under_mps =
-          std::any_of(processes.begin(), processes.end(), [&](const model::Process& known) {
-            return known.kind == model::ProcessKind::kMps && Place(known) == Place(process);
-          });
-      if (under_mps) continue;
-      process.name = ProcessName(calls, entry.pid);
-      processes.push_back(std::move(process));
-    }
-  };
-  list(api.mps_processes, model::ProcessKind::kMps);
-  list(api.compute_processes, model::ProcessKind::kCompute);
-  list(api.graphics_processes, model::ProcessKind::kGraphics);
 }
 
 }  // namespace partita::hw::nvml

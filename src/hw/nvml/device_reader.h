@@ -19,9 +19,6 @@ void ReadReadings(DeviceCalls& calls, model::Readings& readings);
 
 // Of the same, what MIG depends on.
 void ReadMigBoard(DeviceCalls& calls, model::Gpu& gpu);
-// Who uses the GPU, and in `gpu.processes_error` why that may not be all. A process under MPS is
-// listed by the driver twice and here once.
-void ReadProcesses(DeviceCalls& calls, model::Gpu& gpu);
 
 // Memory as the GPU, or a MIG device of it, sees it.
 [[nodiscard]] std::optional<model::Memory> ReadMemory(DeviceCalls& calls, nvmlDevice_t device);

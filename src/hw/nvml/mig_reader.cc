@@ -245,10 +245,11 @@ class InstanceReader {
     if (auto uuid = calls_.GetTextOf<NVML_DEVICE_UUID_V2_BUFFER_SIZE>(calls_.api().uuid, device)) {
       compute.uuid = model::MigUuid(*std::move(uuid));
     }
+    // Changes need it too: it may be all that tells of somebody in the instance.
+    if (!instance.memory) instance.memory = ReadMemory(calls_, device);
     if (only_mig_) return;
     unsigned slot = 0;
     if (calls_.Raw(calls_.api().index, device, &slot) == NVML_SUCCESS) compute.slot = slot;
-    if (!instance.memory) instance.memory = ReadMemory(calls_, device);
   }
 
   static std::string NameOfPart(const std::string& whole, std::uint32_t compute_slices) {

@@ -12,6 +12,7 @@
 #include "hw/nvml/errors.h"
 #include "hw/nvml/link_reader.h"
 #include "hw/nvml/mig_reader.h"
+#include "hw/nvml/process_reader.h"
 #include "hw/nvml/session.h"
 #include "hw/nvml/worker.h"
 

@@ -31,6 +31,8 @@ base::Error PlanError(base::ErrorCode code, const Inventory& inventory, const No
 std::vector<std::string> Holders(const model::Gpu& gpu) {
   std::vector<std::string> holders;
   for (const model::Process& process : gpu.processes) holders.push_back(model::HolderText(process));
+  for (const model::HiddenHolder& holder : gpu.hidden_holders)
+    holders.push_back(model::HolderText(holder));
   return holders;
 }
 

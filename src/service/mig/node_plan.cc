@@ -27,25 +27,8 @@ std::variant<GpuPlan, Refusal> PlanExactly(const model::Gpu& gpu,
   if (std::holds_alternative<Refusal>(whole)) return whole;
   auto& plan = std::get<GpuPlan>(whole);
   plan.layout = std::move(std::get<model::LayoutPlan>(layout));
-  if (plan.mode == model::ModeChange::kNone) {
-    plan.blockers.clear();
-    for (const model::Process& process : gpu.processes) {
-      const bool blocks =
-          std::any_of(plan.layout.obstacles.begin(), plan.layout.obstacles.end(),
-                      [&](const model::Obstacle& obstacle) {
-                        return !process.gpu_instance || *process.gpu_instance == obstacle.instance;
-                      });
-      if (blocks) plan.blockers.push_back(process);
-    }
-  }
+  model::NameBlockers(gpu, plan);
   return plan;
-}
-
-// What goes, goes with everything that somebody may have begun in it.
-bool Destroys(const GpuPlan& plan) {
-  const auto loses = [](const model::KeptInstance& kept) { return !kept.destroy.empty(); };
-  return plan.mode != model::ModeChange::kNone || plan.reset || !plan.layout.destroyed.empty() ||
-         std::any_of(plan.layout.kept.begin(), plan.layout.kept.end(), loses);
 }
 
 Refusal Unknown(const base::Error& why) { return {why.ToString(), why.hint(), {}}; }
@@ -63,13 +46,9 @@ GpuOutcome PlanOne(const model::Inventory& inventory,
         Refusal{fmt::format("{} cannot do MIG", gpu.name), "leave it out of the selection", {}}};
   }
   const model::MigPlanner& planner = planners.For(*gpu.mig);
-  GpuOutcome outcome{
+  return {
       target.gpu, planner.geometry(),
       target.exact ? PlanExactly(gpu, planner, target) : model::PlanGpu(gpu, planner, target.goal)};
-  const auto* plan = std::get_if<GpuPlan>(&outcome.plan);
-  if (const auto why = model::WhyHoldersUnknown(gpu); why && plan != nullptr && Destroys(*plan))
-    outcome.plan = Unknown(*why);
-  return outcome;
 }
 
 template <typename Test>
@@ -87,6 +66,19 @@ std::vector<std::string> WhoUses(const model::Gpu& gpu, const model::Obstacle& o
       who.push_back(model::HolderText(process));
   }
   return who;
+}
+
+// Those that have no pid to be named by, with what to do.
+std::vector<std::string> UnnamedBlockers(const std::string& name, const GpuPlan& plan) {
+  std::vector<std::string> lines;
+  if (plan.blockers_unknown) {
+    lines.push_back(fmt::format("{}: {}", name, plan.blockers_unknown->ToString()));
+    if (!plan.blockers_unknown->hint().empty()) lines.push_back("  " + plan.blockers_unknown->hint());
+  }
+  for (const model::HiddenHolder& holder : plan.hidden_blockers)
+    lines.push_back(fmt::format("{}: {}", name, model::HolderText(holder)));
+  if (!plan.hidden_blockers.empty()) lines.push_back(fmt::format("  {}", model::kHiddenHolderHint));
+  return lines;
 }
 
 std::string InstanceText(const model::Mig& mig, const model::GpuInstance& instance) {
@@ -144,7 +136,10 @@ std::vector<GpuSteps> AllSteps(const model::Inventory& inventory, const NodePlan
 NodePlan WithoutResets(NodePlan plan) {
   for (GpuOutcome& outcome : plan.gpus) {
     auto* gpu = std::get_if<GpuPlan>(&outcome.plan);
-    if (gpu != nullptr && gpu->reset && gpu->layout.obstacles.empty()) gpu->blockers.clear();
+    if (gpu == nullptr || !gpu->reset || !gpu->layout.obstacles.empty()) continue;
+    gpu->blockers.clear();
+    gpu->hidden_blockers.clear();
+    gpu->blockers_unknown.reset();
   }
   return plan;
 }
@@ -172,7 +167,8 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
     return lines;
   }
   const auto& plan = std::get<GpuPlan>(outcome.plan);
-  std::vector<std::string> lines;
+  std::vector<std::string> lines = UnnamedBlockers(name, plan);
+  if (plan.blockers_unknown) return lines;
   if (plan.mode != model::ModeChange::kNone) {
     for (const model::Process& process : plan.blockers)
       lines.push_back(fmt::format("{}: its MIG mode cannot change while {} uses it", name,
