@@ -55,6 +55,7 @@ base::Result<std::vector<model::ComputeInstanceProfile>> AskOffered(
     if (code == nvml::NVML_ERROR_NOT_SUPPORTED) continue;
     if (code == nvml::NVML_ERROR_INVALID_ARGUMENT || code == nvml::NVML_ERROR_NOT_FOUND) break;
     if (code != nvml::NVML_SUCCESS) return NvmlError(function.name(), code);
+    if (info.sliceCount == 0) continue;  // the reader has told of it
     offered.push_back({info.id, info.sliceCount, info.multiprocessorCount, info.instanceCount});
   }
   return offered;

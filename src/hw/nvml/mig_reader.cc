@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "hw/nvml/device_reader.h"
 #include "model/profile_name.h"
@@ -14,6 +17,19 @@ constexpr unsigned kMostConstants = 64;
 // No array below is ever longer on known parts: a GPU has at most 15 GPU instances, a profile at
 // most 8 placements.
 constexpr std::size_t kRoom = 64;
+
+// A range of slices that can be: the planner's masks have 64 bits, the largest GPU seen 12 slices.
+bool IsRange(const nvmlGpuInstancePlacement_t& placement) {
+  constexpr unsigned kMostSlices = 64;
+  return placement.size > 0 && placement.start < kMostSlices &&
+         placement.size <= kMostSlices - placement.start;
+}
+
+// Numbers of the driver that mean nothing: told as a problem, and used for nothing.
+base::Error Nonsense(std::string text) {
+  return base::Error(base::ErrorCode::kInternal, std::move(text))
+      .WithHint("the driver is damaged, or not what it says it is: see the kernel log");
+}
 
 std::string WithoutMig(const std::string& name) {
   return name.starts_with("MIG ") ? name.substr(4) : name;
@@ -83,7 +99,12 @@ std::vector<model::Placement> ReadPlacements(DeviceCalls& calls,
   std::vector<model::Placement> placements;
   placements.reserve(list.size());
   for (const nvmlGpuInstancePlacement_t& each : list) {
-    placements.push_back({.start = each.start, .size = each.size});
+    if (IsRange(each)) {
+      placements.push_back({.start = each.start, .size = each.size});
+    } else {
+      calls.AddProblem(Nonsense(fmt::format("{} places profile {} at slice {} with {} slices",
+                                            function.name(), profile_id, each.start, each.size)));
+    }
   }
   return placements;
 }
@@ -134,6 +155,12 @@ void ReadProfiles(DeviceCalls& calls,
     if (code == NVML_ERROR_INVALID_ARGUMENT) break;
     if (!calls.NoteGap(api.gi_profile_v.name(), code, gap)) break;
 
+    if (info.sliceCount == 0) {
+      // What exists of it would be missed, too.
+      gap = Nonsense(fmt::format("{}: profile {} has 0 slices", api.gi_profile_v.name(), info.id));
+      calls.AddProblem(*gap);
+      continue;
+    }
     model::GpuInstanceProfile profile = ToProfile(constant, info, memory);
     profile.placements = ReadPlacements(calls, info.id, gap);
     if (mig.enabled && with_remaining)
@@ -184,6 +211,13 @@ class InstanceReader {
     nvmlGpuInstanceInfo_t info{};
     const nvmlReturn_t code = calls_.Raw(calls_.api().gi_info, handle, &info);
     if (Vanished(code) || !calls_.NoteGap(calls_.api().gi_info.name(), code, gap_)) return;
+    if (!IsRange(info.placement)) {
+      gap_ = Nonsense(fmt::format("{} places GPU instance {} at slice {} with {} slices",
+                                  calls_.api().gi_info.name(), info.id, info.placement.start,
+                                  info.placement.size));
+      calls_.AddProblem(*gap_);
+      return;
+    }
     model::GpuInstance instance;
     instance.id = model::GpuInstanceId(info.id);
     instance.profile = model::ProfileId(info.profileId);
@@ -304,6 +338,12 @@ class InstanceReader {
       if (Vanished(code)) break;
       // A list that is cut short must not be taken for that of the next instance.
       if (!calls_.NoteGap(calls_.api().ci_profile.name(), code, gap_)) return kinds;
+      if (info.sliceCount == 0) {
+        gap_ = Nonsense(fmt::format("{}: compute instance profile {} has 0 slices",
+                                    calls_.api().ci_profile.name(), info.id));
+        calls_.AddProblem(*gap_);
+        continue;
+      }
       kinds.push_back(info);
     }
     std::stable_sort(kinds.begin(), kinds.end(),
