@@ -18,11 +18,16 @@ nvmlReturn_t FindProfile(const Board& board, uint32_t id, const GiProfile** out)
 
 namespace {
 
+// Some drivers tell what a GPU can make only while its MIG is on.
+bool TellsProfiles(const Device& gpu) {
+  return TheMachine().profiles_need_mig == 0 || gpu.state.mig_current != 0;
+}
+
 // The profile with an NVML constant: NOT_SUPPORTED up to the driver's highest, INVALID_ARGUMENT
 // beyond it (17 on driver 580, with which a client stops its walk).
-nvmlReturn_t FindConstant(const Board& board, uint32_t constant, const GiProfile** out) {
+nvmlReturn_t FindConstant(const Device& gpu, uint32_t constant, const GiProfile** out) {
   if (constant > TheMachine().highest_gi_constant) return NVML_ERROR_INVALID_ARGUMENT;
-  *out = HasMig(board) ? FindGiProfile(board, constant) : nullptr;
+  *out = HasMig(*gpu.board) && TellsProfiles(gpu) ? FindGiProfile(*gpu.board, constant) : nullptr;
   return *out != nullptr ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 }
 
@@ -119,7 +124,7 @@ NVML_API(nvmlDeviceGetGpuInstanceProfileInfo,
   return nvml::GpuCall(__func__, device, [&](const Device& gpu) {
     if (info == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     const GiProfile* p = nullptr;
-    const nvmlReturn_t code = nvml::FindConstant(*gpu.board, constant, &p);
+    const nvmlReturn_t code = nvml::FindConstant(gpu, constant, &p);
     if (code != NVML_SUCCESS) return code;
     *info = {p->id,           p->p2p,      p->slice_count, p->instance_count, p->multiprocessors,
              p->copy_engines, p->decoders, p->encoders,    p->jpegs,          p->ofas,
@@ -135,7 +140,7 @@ NVML_API(nvmlDeviceGetGpuInstanceProfileInfoV,
   return nvml::GpuCall(__func__, device, [&](const Device& gpu) {
     if (!nvml::IsTag(info)) return NVML_ERROR_INVALID_ARGUMENT;
     const GiProfile* profile = nullptr;
-    const nvmlReturn_t code = nvml::FindConstant(*gpu.board, constant, &profile);
+    const nvmlReturn_t code = nvml::FindConstant(gpu, constant, &profile);
     return code == NVML_SUCCESS ? nvml::WriteTagged(*gpu.board, *profile, info) : code;
   });
 }

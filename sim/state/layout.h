@@ -181,7 +181,8 @@ struct Machine {
   // 0 = always pending until reset, as on a DGX with its services running.
   uint32_t idle_mode_change;
   uint32_t
-      highest_gi_constant;  // profile constants above it are INVALID_ARGUMENT: 16 on driver 580
+      highest_gi_constant;     // profile constants above it are INVALID_ARGUMENT: 16 on driver 580
+  uint32_t profiles_need_mig;  // 1: GPU instance profiles and places are told only while MIG is on
   uint32_t gpu_count;
   uint32_t switch_count;
   PciFunction switches[kMaxSwitches];

@@ -177,6 +177,9 @@ void ReadHeader(const Node& root, Problems& problems, LoadedNode& out) {
   if (const Node* node = root.Find("idle_mode_change")) {
     machine.idle_mode_change = config::ReadBool(*node, problems).value_or(false) ? 1 : 0;
   }
+  if (const Node* node = root.Find("profiles_need_mig")) {
+    machine.profiles_need_mig = config::ReadBool(*node, problems).value_or(false) ? 1 : 0;
+  }
   if (const Node* node = root.Find("highest_gi_profile")) {
     machine.highest_gi_constant =
         static_cast<std::uint32_t>(config::ReadUnsigned(*node, problems, {6, 31}).value_or(16));
@@ -238,6 +241,7 @@ base::Result<LoadedNode> LoadNode(const DataFile& file,
                                                 "seed",
                                                 "idle_mode_change",
                                                 "highest_gi_profile",
+                                                "profiles_need_mig",
                                                 "persistence",
                                                 "virtualization",
                                                 "nvlink",

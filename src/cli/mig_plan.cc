@@ -133,6 +133,13 @@ void AddSteps(const GpuOutcome& outcome, const GpuPlan& plan, const Look& look, 
     const std::string text = Clean(model::ToString(outcome.geometry, step), look.utf8);
     Append(Wrapped(first, first.width(), text, Ink::kPlain, look), lines);
   }
+  if (!plan.instances_later) return;
+  const Line first = Line().PadTo(kIndent).Add(fmt::format("{:2} ", ++number), Ink::kFaint);
+  Append(Wrapped(
+             first, first.width(),
+             "plan and make the instances: this driver tells what it can make only while MIG is on",
+             Ink::kPlain, look),
+         lines);
 }
 
 void AddPlan(const Gpu& gpu,
@@ -158,8 +165,8 @@ void AddPlan(const Gpu& gpu,
   if (plan.blockers.empty() && plan.hidden_blockers.empty() && !plan.blockers_unknown) return;
   const Line mark = Line().PadTo(kIndent).Add(look.glyphs().fault, Ink::kFault).Add(" ");
   const bool known = !plan.blockers.empty() || !plan.hidden_blockers.empty();
-  lines.push_back(
-      Line(mark).Add(known ? "blocked until these end:" : "blocked by who may use it:", Ink::kFault));
+  lines.push_back(Line(mark).Add(known ? "blocked until these end:" : "blocked by who may use it:",
+                                 Ink::kFault));
   Gpu holders;
   holders.processes = plan.blockers;
   holders.hidden_holders = plan.hidden_blockers;
@@ -251,6 +258,7 @@ Value OutcomeValue(const Gpu& gpu, const GpuOutcome& outcome) {
   }
   for (const model::Process& process : plan.blockers) blockers.Add(HolderValue(process));
   map.Set("changes", !plan.ChangesNothing()).Set("resetRequired", plan.reset);
+  if (plan.instances_later) map.Set("instancesLater", true);
   if (gpu.mig) {
     map.Set("before", InstancesValue(gpu));
     map.Set("after", InstancesValue(AfterPlan(gpu, outcome.geometry, plan)));

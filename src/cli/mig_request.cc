@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "cli/gpu_selection.h"
 #include "config/problems.h"
+#include "model/unread.h"
 #include "service/mig/node_plan.h"
 
 namespace partita::cli {
@@ -167,6 +168,11 @@ base::Result<NodeGoal> MigRequest::ResolveWords(const model::Inventory& node) co
     if (!gpu.mig) {
       // Whoever names a GPU must hear that it cannot; the others of the node are passed over.
       if (!gpus_.empty()) goal.push_back({i, {wanted_->enabled, {}}});
+      continue;
+    }
+    if (wanted_->enabled && !wanted_->entries.empty() && !model::TellsInstances(*gpu.mig)) {
+      goal.push_back({i, {true, {}}});
+      goal.back().instances_later = true;
       continue;
     }
     TRY(target, ResolveWanted(*wanted_, gpu));

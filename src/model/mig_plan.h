@@ -28,9 +28,11 @@ struct GpuPlan {
   bool request = false;  // the driver must be asked; false when the wanted mode is pending already
   bool reset = false;    // takes effect only when the GPU is reset: architectures before Hopper
   LayoutPlan layout;     // what goes, goes before the mode change; what comes, comes after
+  // What comes is not known yet: the driver tells what it can make only while MIG is on.
+  bool instances_later = false;
   // Processes that must end first. They are named, never killed.
   std::vector<Process> blockers;
-  std::vector<HiddenHolder> hidden_blockers;     // so must these, whoever they are
+  std::vector<HiddenHolder> hidden_blockers;    // so must these, whoever they are
   std::optional<base::Error> blockers_unknown;  // somebody may be in the way: why nobody can say
 
   [[nodiscard]] bool ChangesNothing() const;

@@ -185,5 +185,26 @@ TEST(MigPlanners, MakesOnePlannerForEveryKind) {
   EXPECT_NE(&planners.For(*empty.mig), &planners.For(*ProductGpu(kA100).mig));
 }
 
+TEST(PlanGpu, GoesAroundWhoeverMayBeThere) {
+  Gpu gpu = GpuWith(kA100, "3g.20gb@0 1g.5gb@6");
+  gpu.hidden_holders = {{GpuInstanceId(1), Bytes(1)}};
+  GpuPlan plan = Planned(gpu, Divided(gpu, "3g.20gb, 2g.10gb"));
+  EXPECT_FALSE(plan.Blocked());
+  EXPECT_TRUE(plan.hidden_blockers.empty()) << "it stays";
+  plan = Planned(gpu, Divided(gpu, "7g.40gb"));
+  EXPECT_TRUE(plan.Blocked());
+  EXPECT_EQ(plan.hidden_blockers, gpu.hidden_holders);
+  EXPECT_TRUE(Planned(gpu, {}).Blocked()) << "a mode change takes all";
+
+  gpu.hidden_holders = {{std::nullopt, Bytes(1)}};
+  EXPECT_TRUE(Planned(gpu, Divided(gpu, "3g.20gb")).Blocked()) << "it may be in the other";
+
+  gpu.hidden_holders.clear();
+  gpu.processes_error = base::Error(base::ErrorCode::kInternal, "no list");
+  EXPECT_FALSE(Planned(gpu, Divided(gpu, "3g.20gb, 2 x 1g.5gb")).Blocked());
+  EXPECT_TRUE(Planned(gpu, Divided(gpu, "3g.20gb")).blockers_unknown);
+  EXPECT_TRUE(Planned(gpu, {}).blockers_unknown);
+}
+
 }  // namespace
 }  // namespace partita::model

@@ -1,5 +1,6 @@
 #include "model/unread.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace partita::model {
@@ -12,6 +13,12 @@ std::optional<base::Error> WhyMigUnknown(const Gpu& gpu) {
   if (!gpu.mig_error) return std::nullopt;
   base::Error error = *gpu.mig_error;
   return std::move(error).Within("what MIG has made of it cannot be read");
+}
+
+bool TellsInstances(const Mig& mig) {
+  return mig.enabled ||
+         std::any_of(mig.profiles.begin(), mig.profiles.end(),
+                     [](const GpuInstanceProfile& profile) { return !profile.placements.empty(); });
 }
 
 std::optional<base::Error> WhyHoldersUnknown(const Gpu& gpu) {

@@ -11,6 +11,9 @@ namespace partita::model {
 // Why `gpu.mig` is not all there is to know of this GPU's MIG; nothing when it is.
 [[nodiscard]] std::optional<base::Error> WhyMigUnknown(const Gpu& gpu);
 
+// False while a driver that tells what it can make only under MIG has it off.
+[[nodiscard]] bool TellsInstances(const Mig& mig);
+
 // Why somebody may use this GPU who is not among `gpu.processes`; nothing when all are.
 [[nodiscard]] std::optional<base::Error> WhyHoldersUnknown(const Gpu& gpu);
 

@@ -86,6 +86,7 @@ class Application {
       if (std::get<model::GpuPlan>(outcome.plan).ChangesNothing()) continue;
       works_.push_back(MakeWork(look_, outcome));
       before_.push_back(AsItIs(look_, outcome.gpu));
+      later_.push_back(std::get<model::GpuPlan>(outcome.plan).instances_later);
     }
     if (!works_.empty()) Change();
     return Report();
@@ -107,6 +108,7 @@ class Application {
   void Change() {
     bool finished = carry_out_.Run(works_, stop_);
     look_ = reader_.Read();
+    if (finished) finished = MakeInstances();
     if (finished) finished = Retry();
     if (!finished) Say("stopped before it was done");
     for (std::size_t i = 0; i < works_.size(); ++i) {
@@ -116,6 +118,41 @@ class Application {
       const bool undo = finished ? work.failure && !work.mode_pending : true;
       if (undo && work.touched) PutBack(i);
     }
+  }
+
+  // What the driver tells only now that MIG is on. True unless it was stopped.
+  bool MakeInstances() {
+    if (std::find(later_.begin(), later_.end(), true) == later_.end()) return true;
+    const base::Result<NodeGoal> goal = Goal();
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      GpuWork& work = works_[i];
+      if (!later_[i] || work.failure || work.mode_pending) continue;
+      if (!goal.ok()) {
+        work.failure = StepFailure{"plan its instances", goal.error(), std::nullopt};
+        continue;
+      }
+      const auto mine = [&](const GpuTarget& target) {
+        return look_.gpus[target.gpu].pci == work.pci && !target.instances_later;
+      };
+      const auto target = std::find_if(goal->begin(), goal->end(), mine);
+      if (target == goal->end()) continue;
+      const NodePlan plan = PlanNode(look_, {*target});
+      if (plan.Refused() || plan.Blocked()) {
+        work.failure = StepFailure{
+            "plan its instances", PlanError(base::ErrorCode::kConflict, look_, plan), std::nullopt};
+        continue;
+      }
+      std::vector<GpuWork> rest = {MakeWork(look_, plan.gpus.front())};
+      const bool finished = carry_out_.Run(rest, stop_);
+      if (rest.front().failure) {
+        // Its places are of the new geometry.
+        work.geometry = rest.front().geometry;
+        work.failure = rest.front().failure;
+      }
+      if (!finished) return false;
+    }
+    look_ = reader_.Read();
+    return true;
   }
 
   // Once more, without the places at which something could not be created. True unless it was
@@ -221,7 +258,7 @@ class Application {
   base::Result<ApplyReport> Report() {
     ApplyReport report;
     const base::Result<NodeGoal> goal = Goal();
-    if (!goal.ok()) Say(goal.error().ToString());
+    if (!goal.ok() && errors_.empty()) Say(goal.error().ToString());
     report.applied = goal.ok() && IsApplied(look_, *goal);
     for (const GpuWork& work : works_) {
       report.reset_required |= work.mode_pending;
@@ -254,6 +291,7 @@ class Application {
   Inventory look_;  // the last one
   std::vector<GpuWork> works_;
   std::vector<GpuTarget> before_;  // of each work: what to go back to
+  std::vector<bool> later_;        // of each work: its instances can be planned once its mode is on
   std::vector<std::string> errors_, waiting_;
 };
 

@@ -9,6 +9,7 @@
 
 #include "config/problems.h"
 #include "model/mig_wanted.h"
+#include "model/unread.h"
 #include "service/mig/node_plan.h"
 
 namespace partita::service::mig {
@@ -113,6 +114,7 @@ class Resolver {
     const std::optional<model::DeviceCounts>& devices = DevicesFor(spec, inventory_.gpus[i]);
     if (!devices) return;
     GpuTarget target{i, {spec.mig_enabled, *devices}};
+    target.instances_later = ComeLater(spec, inventory_.gpus[i]);
     if (source_[i] == nullptr) {
       source_[i] = &spec;
       goal_.push_back(std::move(target));
@@ -125,10 +127,15 @@ class Resolver {
                   fmt::format("the other is in line {}", source_[i]->place.line));
   }
 
+  [[nodiscard]] bool ComeLater(const MigSpec& spec, const model::Gpu& gpu) const {
+    return scope_ == Scope::kEverything && spec.mig_enabled && !spec.mig_devices.empty() &&
+           gpu.mig && !model::TellsInstances(*gpu.mig);
+  }
+
   // Each kind of GPU is resolved, and its problems reported, once for each entry.
   const std::optional<model::DeviceCounts>& DevicesFor(const MigSpec& spec, const model::Gpu& gpu) {
     static const std::optional<model::DeviceCounts> none = model::DeviceCounts();
-    if (scope_ == Scope::kModes) return none;
+    if (scope_ == Scope::kModes || ComeLater(spec, gpu)) return none;
     model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
     for (const Kind& kind : kinds_)
       if (kind.geometry == geometry && kind.name == gpu.name) return kind.devices;

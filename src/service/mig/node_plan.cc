@@ -46,9 +46,12 @@ GpuOutcome PlanOne(const model::Inventory& inventory,
         Refusal{fmt::format("{} cannot do MIG", gpu.name), "leave it out of the selection", {}}};
   }
   const model::MigPlanner& planner = planners.For(*gpu.mig);
-  return {
+  GpuOutcome outcome{
       target.gpu, planner.geometry(),
       target.exact ? PlanExactly(gpu, planner, target) : model::PlanGpu(gpu, planner, target.goal)};
+  if (auto* plan = std::get_if<GpuPlan>(&outcome.plan))
+    plan->instances_later = target.instances_later;
+  return outcome;
 }
 
 template <typename Test>
@@ -73,7 +76,8 @@ std::vector<std::string> UnnamedBlockers(const std::string& name, const GpuPlan&
   std::vector<std::string> lines;
   if (plan.blockers_unknown) {
     lines.push_back(fmt::format("{}: {}", name, plan.blockers_unknown->ToString()));
-    if (!plan.blockers_unknown->hint().empty()) lines.push_back("  " + plan.blockers_unknown->hint());
+    if (!plan.blockers_unknown->hint().empty())
+      lines.push_back("  " + plan.blockers_unknown->hint());
   }
   for (const model::HiddenHolder& holder : plan.hidden_blockers)
     lines.push_back(fmt::format("{}: {}", name, model::HolderText(holder)));

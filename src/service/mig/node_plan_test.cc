@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/holder.h"
 #include "model/testing/mig_notation.h"
 #include "model/testing/product_geometry.h"
 
@@ -123,10 +124,10 @@ TEST(NodePlanTest, TakesNothingUnreadForAbsent) {
   model::Inventory node = Node({GpuWith(kA100, "3g.20gb@4")});
   node.gpus[0].processes_error = base::Error(base::ErrorCode::kInternal, "list: Unknown Error");
   EXPECT_TRUE(IsApplied(node, Target(node, 0, "3g.20gb")));
-  EXPECT_FALSE(PlanNode(node, {Target(node, 0, "3g.20gb, 1g.5gb")}).Refused())
+  EXPECT_FALSE(PlanNode(node, {Target(node, 0, "3g.20gb, 1g.5gb")}).Blocked())
       << "nothing goes, whoever uses it";
   const NodePlan plan = PlanNode(node, {Target(node, 0, "1g.5gb")});
-  EXPECT_TRUE(plan.Refused());
+  EXPECT_TRUE(plan.Blocked());
   EXPECT_EQ(AllReasons(node, plan),
             (std::vector<std::string>{"GPU 0: who uses it cannot be read: list: Unknown Error"}));
   node.gpus[0].mig_error = base::Error(base::ErrorCode::kInternal, "instances: Unknown Error");
@@ -134,6 +135,40 @@ TEST(NodePlanTest, TakesNothingUnreadForAbsent) {
   EXPECT_TRUE(PlanNode(node, {Target(node, 0, "3g.20gb")}).Refused());
   EXPECT_EQ(CheckRead(node).error().ToString(),
             "GPU 0: what MIG has made of it cannot be read: instances: Unknown Error");
+}
+
+TEST(NodePlanTest, ChangesNoModeUnderUnknownHolders) {
+  model::Inventory node = Node({ProductGpu("H200"), ProductGpu(kA100)});
+  for (model::Gpu& gpu : node.gpus)
+    gpu.processes_error = base::Error(base::ErrorCode::kInternal, "list: Unknown Error");
+  EXPECT_TRUE(PlanNode(node, {{0, {true, {}}}}).Blocked());
+  NodePlan with_reset = PlanNode(node, {{1, {true, {}}}});
+  EXPECT_TRUE(with_reset.Blocked());
+  EXPECT_FALSE(WithoutResets(std::move(with_reset)).Blocked()) << "a pending mode harms nobody";
+}
+
+TEST(NodePlanTest, NamesWhoCannotBeSeen) {
+  model::Inventory node = Node({GpuWith(kA100, "3g.20gb@4")});
+  node.gpus[0].hidden_holders = {{model::GpuInstanceId(1), model::Bytes(std::uint64_t{7} << 29)}};
+  const NodePlan plan = PlanNode(node, {Target(node, 0, "7g.40gb")});
+  EXPECT_TRUE(plan.Blocked());
+  EXPECT_EQ(
+      AllReasons(node, plan),
+      (std::vector<std::string>{
+          "GPU 0: somebody who cannot be seen from here holds 3.5 GiB in GPU instance 1",
+          "  " + std::string(model::kHiddenHolderHint), "GPU 0: 3g.20gb at slice 4 is in use"}));
+}
+
+// Names mean nothing while the driver does not tell what it can make.
+TEST(NodePlanTest, LeavesInstancesForLater) {
+  model::Inventory node = Node({ProductGpu(kA100)});
+  node.gpus[0].mig->profiles.clear();
+  GpuTarget target{0, {true, {}}};
+  target.instances_later = true;
+  const NodePlan plan = PlanNode(node, {target});
+  ASSERT_FALSE(plan.Refused());
+  EXPECT_TRUE(std::get<model::GpuPlan>(plan.gpus.front().plan).instances_later);
+  EXPECT_FALSE(plan.ChangesNothing());
 }
 
 TEST(NodePlanTest, SaysWhatIsOnAGpu) {
