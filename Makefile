@@ -1,5 +1,9 @@
 # The front door. `make demo` and `make test` need nothing but this tree, make and a Debian 12.
 SHELL := /bin/bash
+# What was compiled in one copy of the tree serves another (mutants, a clone): paths count from the tree.
+export CCACHE_BASEDIR := $(CURDIR)
+export CCACHE_NOHASHDIR := 1
+export CCACHE_SLOPPINESS := pch_defines,time_macros
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
 
@@ -32,7 +36,7 @@ demo: setup-build build/demo/build.ninja ## A simulated DGX A100 with full GPUs 
 test: build ## Every unit, integration and command-line test
 	@scripts/check-layers
 	@scripts/check-listed build/release
-	@ctest --test-dir build/release -j$(JOBS) --output-on-failure --no-tests=error
+	@scripts/run-tests build/release $(JOBS)
 
 .PHONY: release
 release: setup-build build/release/build.ninja ## The programs that are shipped, and their manual (build/release/bin)
@@ -67,17 +71,17 @@ e2e: build setup-e2e ## A real Kubernetes with simulated GPU nodes, and the scen
 .PHONY: asan
 asan: setup-build+test build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
 	@scripts/build build/asan $(JOBS)
-	@ctest --test-dir build/asan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
+	@scripts/run-tests build/asan $(JOBS) -L sanitized
 
 .PHONY: tsan
 tsan: setup-build+test build/tsan/build.ninja ## What has threads, under the thread sanitizer
 	@scripts/build build/tsan $(JOBS) thread_tests
-	@ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -L threads
+	@scripts/run-tests build/tsan $(JOBS) -L threads
 
 .PHONY: tsan-all
 tsan-all: setup-build+test build/tsan/build.ninja ## Every test that sanitizers can judge, under the thread sanitizer
 	@scripts/build build/tsan $(JOBS)
-	@ctest --test-dir build/tsan -j$(JOBS) --output-on-failure --no-tests=error -L sanitized
+	@scripts/run-tests build/tsan $(JOBS) -L sanitized
 
 .PHONY: soak
 soak: build ## 16 processes killed at random (SOAK_SECONDS, default 60), then an apply at its every call

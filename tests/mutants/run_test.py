@@ -19,7 +19,7 @@ endforeach()
 """
 PRESETS = """\
 {"version": 6, "configurePresets": [
-  {"name": "dev", "generator": "Ninja", "binaryDir": "${sourceDir}/build/dev"}]}
+  {"name": "release", "generator": "Ninja", "binaryDir": "${sourceDir}/build/release"}]}
 """
 PRODUCT = """\
 size() {
