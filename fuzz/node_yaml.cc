@@ -2,8 +2,8 @@
 #include <string>
 
 #include "fuzz/target.h"
-#include "sim/tool/catalog.h"
-#include "sim/tool/node_file.h"
+#include "sim/load/catalog.h"
+#include "sim/load/node_file.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace partita::sim;

@@ -3,7 +3,7 @@
 
 #include "fuzz/target.h"
 #include "model/ids.h"
-#include "sim/tool/pci_address.h"
+#include "sim/load/pci_address.h"
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using partita::model::PciAddress;

@@ -5,8 +5,8 @@
 
 #include <filesystem>
 
-#include "sim/tool/catalog.h"
-#include "sim/tool/node_file.h"
+#include "sim/load/catalog.h"
+#include "sim/load/node_file.h"
 
 namespace partita::sim::nvml {
 namespace {

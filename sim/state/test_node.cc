@@ -9,8 +9,8 @@
 #include <fstream>
 #include <sstream>
 
-#include "sim/tool/catalog.h"
-#include "sim/tool/node_file.h"
+#include "sim/load/catalog.h"
+#include "sim/load/node_file.h"
 
 namespace partita::sim {
 namespace {

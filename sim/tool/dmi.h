@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "sim/tool/node_file.h"
+#include "sim/load/node_file.h"
 
 namespace partita::sim::tool {
 

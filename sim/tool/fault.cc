@@ -7,8 +7,8 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "sim/load/built_in.h"
 #include "sim/state/life.h"
-#include "sim/tool/built_in.h"
 #include "sim/tool/commands.h"
 #include "sim/tool/nodes.h"
 #include "sim/tool/show_document.h"

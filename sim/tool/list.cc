@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 
 #include "base/text.h"
+#include "sim/load/node_file.h"
 #include "sim/tool/commands.h"
-#include "sim/tool/node_file.h"
 #include "sim/tool/nodes.h"
 #include "sim/tool/table.h"
 

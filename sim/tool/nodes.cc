@@ -9,8 +9,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "sim/load/pci_address.h"
 #include "sim/state/holders.h"
-#include "sim/tool/pci_address.h"
 
 namespace partita::sim::tool {
 namespace {

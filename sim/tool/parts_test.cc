@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "sim/tool/identity.h"
+#include "sim/load/identity.h"
 #include "sim/tool/inert_library.h"
 #include "sim/tool/table.h"
 #include "sim/tool/words.h"

@@ -6,7 +6,7 @@
 
 #include <fmt/core.h>
 
-#include "sim/tool/pci_address.h"
+#include "sim/load/pci_address.h"
 
 namespace partita::sim::tool {
 namespace {

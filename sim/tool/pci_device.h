@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/load/node_file.h"
 #include "sim/state/layout.h"
-#include "sim/tool/node_file.h"
 
 namespace partita::sim::tool {
 

@@ -10,7 +10,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "sim/tool/pci_address.h"
+#include "sim/load/pci_address.h"
 #include "sim/tool/pci_device.h"
 
 namespace partita::sim::tool {

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "sim/load/node_file.h"
 #include "sim/state/layout.h"
-#include "sim/tool/node_file.h"
 
 namespace partita::sim::tool {
 

@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
+#include "sim/load/pci_address.h"
 #include "sim/state/holders.h"
 #include "sim/state/mig.h"
 #include "sim/state/time.h"
-#include "sim/tool/pci_address.h"
 #include "sim/tool/words.h"
 
 namespace partita::sim::tool {

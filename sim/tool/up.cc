@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "sim/load/node_file.h"
 #include "sim/state/render.h"
 #include "sim/state/store.h"
 #include "sim/state/time.h"
@@ -18,7 +19,6 @@
 #include "sim/tool/commands.h"
 #include "sim/tool/dmi.h"
 #include "sim/tool/driver_files.h"
-#include "sim/tool/node_file.h"
 #include "sim/tool/nodes.h"
 #include "sim/tool/own_folders.h"
 #include "sim/tool/pci_tree.h"

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/words.h"
+#include "cli/draw/words.h"
 #include "model/selector.h"
 
 namespace partita::cli {

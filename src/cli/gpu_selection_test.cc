@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "base/command_line.h"
-#include "cli/sample_inventories.h"
+#include "cli/status/sample_inventories.h"
 
 namespace partita::cli {
 namespace {

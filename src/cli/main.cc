@@ -2,7 +2,7 @@
 
 #include "base/command_line.h"
 #include "cli/commands.h"
-#include "cli/mig_parted.h"
+#include "cli/parted/parted.h"
 
 namespace {
 

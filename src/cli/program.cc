@@ -1,8 +1,8 @@
 #include "base/output_format.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
-#include "cli/mig_commands.h"
-#include "cli/mig_parted.h"
+#include "cli/mig/commands.h"
+#include "cli/parted/parted.h"
 
 namespace partita::cli {
 

@@ -7,7 +7,7 @@
 #include "base/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
-#include "cli/mig_parted.h"
+#include "cli/parted/parted.h"
 #include "tests/golden/golden.h"
 
 namespace partita::cli {

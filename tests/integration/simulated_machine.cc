@@ -11,10 +11,10 @@
 
 #include "base/files.h"
 #include "base/result.h"
+#include "sim/load/catalog.h"
+#include "sim/load/node_file.h"
 #include "sim/state/mig.h"
 #include "sim/state/render.h"
-#include "sim/tool/catalog.h"
-#include "sim/tool/node_file.h"
 #include "sim/tool/pci_tree.h"
 
 namespace partita::integration {

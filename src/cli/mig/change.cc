@@ -1,0 +1,295 @@
+#include "cli/mig/change.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text.h"
+#include "cli/exit_status.h"
+#include "cli/mig/awaited.h"
+#include "cli/mig/boot_selection.h"
+#include "cli/mig/commands.h"
+#include "cli/mig/memory.h"
+#include "cli/mig/plan.h"
+#include "cli/mig/request.h"
+#include "cli/mig/show.h"
+#include "cli/mig/without_driver.h"
+#include "cli/report_error.h"
+#include "service/mig/lock.h"
+#include "service/mig/node_plan.h"
+
+namespace partita::cli {
+
+namespace {
+
+using base::Value;
+using service::mig::ApplyReport;
+using service::mig::NodePlan;
+
+void OnSignal(int) { StopFlag().store(true); }
+
+// What only a change destroys: idle instances, compute instances of those that stay, and everything
+// on a GPU that is reset.
+bool LosesSomething(const model::GpuPlan& plan) {
+  return plan.reset || !plan.layout.destroyed.empty() ||
+         std::any_of(plan.layout.kept.begin(), plan.layout.kept.end(),
+                     [](const model::KeptInstance& kept) { return !kept.destroy.empty(); });
+}
+
+bool MustAsk(const ChangeRequest& request, const NodePlan& plan) {
+  if (request.sure || isatty(STDIN_FILENO) == 0 || plan.Refused() || plan.Blocked()) return false;
+  return std::any_of(plan.gpus.begin(), plan.gpus.end(), [](const auto& outcome) {
+    return LosesSomething(std::get<model::GpuPlan>(outcome.plan));
+  });
+}
+
+bool Agrees() {
+  std::fputs("Carry it out? [y/N] ", stderr);
+  std::string answer;
+  for (int c = std::getchar(); c != EOF && c != '\n'; c = std::getchar()) {
+    answer += static_cast<char>(c);
+  }
+  answer = base::ToLower(base::Trim(answer));
+  return answer == "y" || answer == "yes";
+}
+
+// Nothing was changed: why, and the status that it means.
+int ReportNothingChanged(const base::Error& error) {
+  const int status = ReportError(error);
+  switch (error.code()) {
+    case base::ErrorCode::kConflict: return kExitInvalidInput;
+    case base::ErrorCode::kUnavailable: return kExitNoDriver;
+    case base::ErrorCode::kInvalid:
+    case base::ErrorCode::kNotFound:
+    case base::ErrorCode::kBusy:
+    case base::ErrorCode::kUnsupported:
+    case base::ErrorCode::kDenied:
+    case base::ErrorCode::kTimeout:
+    case base::ErrorCode::kIo:
+    case base::ErrorCode::kInternal: return status;
+  }
+  return status;
+}
+
+using StepsShown = std::vector<service::mig::GpuSteps>;
+
+// What somebody is asked before it is carried out.
+struct Question {
+  std::optional<StepsShown> shown;  // what the plan that was shown last does
+  bool open = false;                // not answered yet
+  int outdated = 0;                 // how often the plan became another one while it was begun
+};
+
+// A node that changes faster than it can be looked at is not changed any further.
+constexpr int kMostOutdated = 3;
+
+// Shows the plan, unless it is the one that was shown; a status when there is one to end with.
+std::optional<int> ShowPlan(const MigOptions& options,
+                            const ChangeRequest& request,
+                            const model::Inventory& node,
+                            Question& question) {
+  base::Result<service::mig::NodeGoal> goal = request.goal(node);
+  if (!goal.ok()) return ReportError(goal.error());
+  if (request.options.mode_only) goal = service::mig::ModeOnly(node, *goal);
+  NodePlan plan = service::mig::PlanNode(node, *goal);
+  if (request.options.skip_reset) plan = service::mig::WithoutResets(std::move(plan));
+  question.open = false;
+  StepsShown steps = service::mig::AllSteps(node, plan);
+  const bool hindered = plan.Refused() || plan.Blocked();
+  if (!hindered && question.shown == steps) return std::nullopt;
+  if (question.shown) {
+    std::fputs("partita: the GPUs are no longer as they were: this is the plan now\n", stderr);
+  }
+  const bool text = options.format == base::OutputFormat::kText;
+  const bool ask = MustAsk(request, plan);
+  if (text || ask) {
+    const std::string picture =
+        ToString(DrawMigPlan(node, plan, options.look), options.look.colour);
+    // Where a program reads the output, whoever is asked still sees what goes.
+    std::fwrite(picture.data(), 1, picture.size(), text ? stdout : stderr);
+    std::fflush(stdout);
+  }
+  if (hindered) {
+    if (!text) ReportReasons(node, plan);
+    return PlanStatus(plan);
+  }
+  if (!request.options.skip_reset) WarnAboutReset(options.reader, plan);
+  question.shown = std::move(steps);
+  question.open = ask;
+  return std::nullopt;
+}
+
+}  // namespace
+
+service::mig::Progress ShowSteps() {
+  return {[](const std::string& gpu, const std::string& step, bool done) {
+    if (done) std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
+  }};
+}
+
+std::atomic<bool>& StopFlag() {
+  static std::atomic<bool> stop = false;
+  return stop;
+}
+
+void StopOnSignals() {
+  struct sigaction action {};
+  action.sa_handler = OnSignal;
+  sigemptyset(&action.sa_mask);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+}
+
+Lines DrawResult(const ApplyReport& report, const Look& look) {
+  Lines lines;
+  for (const std::string& error : report.errors) {
+    const Line mark = Line().Add(look.glyphs().fault, Ink::kFault).Add(" ");
+    Append(Wrapped(mark, mark.width(), Clean(error, look.utf8), Ink::kPlain, look), lines);
+  }
+  for (const std::string& text : report.waiting) {
+    const Line mark = Line().Add(look.glyphs().warning, Ink::kWarning).Add(" ");
+    Append(Wrapped(mark, mark.width(), Clean(text, look.utf8), Ink::kPlain, look), lines);
+  }
+  if (report.applied) {
+    lines.push_back(Line().Add("applied", Ink::kStrong));
+  } else if (report.reset_required) {
+    lines.push_back(Line().Add("not applied: a GPU reset or a reboot is required", Ink::kWarning));
+  } else {
+    lines.push_back(Line().Add("not applied", Ink::kFault));
+  }
+  return lines;
+}
+
+Value ResultDocument(const ApplyReport& report) {
+  Value errors = Value::List(), waiting = Value::List();
+  for (const std::string& error : report.errors) errors.Add(error);
+  for (const std::string& text : report.waiting) waiting.Add(text);
+  return Value::Map()
+      .Set("apiVersion", "partita.dev/mig/v1")
+      .Set("kind", "MigResult")
+      .Set("applied", report.applied)
+      .Set("resetRequired", report.reset_required)
+      .Set("waiting", std::move(waiting))
+      .Set("errors", std::move(errors))
+      .Set("gpus", *MigShowDocument(report.after).Find("gpus"));
+}
+
+int ResultStatus(const ApplyReport& report) {
+  if (report.applied) return kExitDone;
+  return report.reset_required ? kExitResetRequired : kExitNotApplied;
+}
+
+namespace {
+
+void SayWhoIsWaitedFor(const std::string& holder) {
+  std::fprintf(stderr, "partita: waiting for %s, which is changing this node's GPUs\n",
+               holder.c_str());
+}
+
+// Nothing: the plan is shown anew.
+std::optional<int> GiveUp(Question& question) {
+  if (++question.outdated < kMostOutdated) return std::nullopt;
+  std::fputs(
+      "partita: nothing was changed: the GPUs keep changing while they are looked at\n"
+      "  something else divides them: find and stop it, then try again\n",
+      stderr);
+  return kExitNotApplied;
+}
+
+// The change from its plan to what became of it; nothing where the plan is to be shown anew, or
+// somebody has to be asked first.
+std::optional<int> ChangeUnderLock(const MigOptions& options,
+                                   const ChangeRequest& request,
+                                   const BootSelection& selection,
+                                   hw::InventoryReader& reader,
+                                   Question& question) {
+  const base::Result<service::mig::ChangeLock> lock =
+      service::mig::ChangeLock::Acquire({.command = request.command,
+                                         .wait = request.wait,
+                                         .stop = &StopFlag(),
+                                         .waiting = SayWhoIsWaitedFor});
+  if (!lock.ok()) return ReportError(lock.error());
+  const model::Inventory node = reader.Read();
+  if (NeedsPci(options.reader, node) && request.modes) {
+    if (request.options.mode_only) return CarryOutWithoutDriver(options, request);
+    std::fputs("partita: no driver is loaded: only MIG modes can be changed, with --mode-only\n",
+               stderr);
+  }
+  if (!node.driver) {
+    const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");
+    return Report({SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver});
+  }
+  if (const auto status = ShowPlan(options, request, node, question)) return *status;
+  if (question.open) return std::nullopt;
+  hw::MigControl control(options.reader);
+  service::mig::ApplyOptions agreed = request.options;
+  agreed.agreed = question.shown;
+  const base::Result<ApplyReport> report =
+      service::mig::Apply(reader, control, request.goal, agreed, ShowSteps(), &StopFlag());
+  if (!report.ok()) return ReportNothingChanged(report.error());
+  if (report->outdated) return GiveUp(question);
+  if (report->applied) {
+    RememberApplied(report->after, request.goal);
+  } else if (report->reset_required) {
+    RememberAwaited(report->after, request.goal,
+                    request.options.mode_only ? Tried::kModesAlone : Tried::kEverything);
+  }
+  // What waits for a reboot is finished by that boot.
+  const bool lasts = report->applied || report->reset_required;
+  if (lasts && !request.options.mode_only) KeepSelection(selection);
+  Print(options, ResultDocument(*report),
+        [&](const Look& look) { return DrawResult(*report, look); });
+  return ResultStatus(*report);
+}
+
+}  // namespace
+
+int CarryOutChange(const MigOptions& options,
+                   const ChangeRequest& request,
+                   const BootSelection& selection) {
+  StopOnSignals();
+  hw::InventoryReader reader(options.reader);
+  Question question;
+  for (;;) {
+    const auto status = ChangeUnderLock(options, request, selection, reader, question);
+    if (status) return *status;
+    // Without the lock, and with the driver closed: a question that nobody answers must not keep
+    // the boot unit from its work. If the plan is another one by then, it is asked again.
+    reader.Release();
+    if (!question.open || Agrees()) continue;
+    std::fputs("partita: nothing was changed\n", stderr);
+    return kExitNotApplied;
+  }
+}
+
+ChangeRequest ReadChange(const base::Invocation& invocation, std::string command) {
+  ChangeRequest change;
+  change.options.skip_reset = invocation.Has("skip-reset");
+  change.options.mode_only = invocation.Has("mode-only");
+  change.command = std::move(command);
+  change.sure = invocation.Has("yes");
+  change.wait = invocation.Has("wait");
+  return change;
+}
+
+int RunMigApply(const base::Invocation& invocation) {
+  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  const base::Result<MigRequest> request = MigRequest::Read(invocation);
+  if (!request.ok()) return ReportError(request.error());
+  ChangeRequest change = ReadChange(invocation, "partita mig apply");
+  change.goal = [&, told = false](const model::Inventory& node) mutable {
+    base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
+    if (goal.ok() && !std::exchange(told, true)) request->WarnOfLeftOut(node, *goal);
+    return goal;
+  };
+  change.modes = [&](const model::Inventory& node) { return request->ResolveModes(node); };
+  return CarryOutChange(*options, change, request->Selection());
+}
+
+}  // namespace partita::cli

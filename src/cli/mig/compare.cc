@@ -1,0 +1,235 @@
+#include "cli/mig/compare.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "cli/exit_status.h"
+#include "cli/mig/commands.h"
+#include "cli/mig/node.h"
+#include "cli/mig/request.h"
+#include "cli/mig/without_driver.h"
+#include "cli/report_error.h"
+#include "model/mig_plan.h"
+#include "model/mig_wanted.h"
+#include "service/mig/node_plan.h"
+
+namespace partita::cli {
+
+namespace {
+
+using base::Value;
+using service::mig::GpuTarget;
+
+constexpr int kIndent = 3;
+
+std::uint32_t CountOf(const model::DeviceCounts& devices, const model::WantedDevice& device) {
+  const auto found = devices.find(device);
+  return found == devices.end() ? 0 : found->second;
+}
+
+void Compare(const model::MigGeometry& geometry,
+             const model::DeviceCounts& present,
+             const model::DeviceCounts& wanted,
+             GpuDifference& difference) {
+  model::DeviceCounts all = present;
+  all.insert(wanted.begin(), wanted.end());
+  for (const auto& [device, unused] : all) {
+    const std::uint32_t has = CountOf(present, device);
+    const std::uint32_t shall = CountOf(wanted, device);
+    const std::string name = model::DeviceName(geometry, device);
+    if (has > shall) difference.gone.push_back(fmt::format("{} x {}", has - shall, name));
+    if (shall > has) difference.added.push_back(fmt::format("{} x {}", shall - has, name));
+  }
+}
+
+// GPU instances in which nothing can run: what a change that was killed leaves behind.
+void AddUnclaimed(const model::Gpu& gpu, GpuDifference& difference) {
+  std::map<std::string, std::uint32_t> unclaimed;
+  for (const model::GpuInstance& instance : gpu.mig->instances) {
+    if (instance.compute_instances.empty()) ++unclaimed[instance.profile_name];
+  }
+  for (const auto& [name, count] : unclaimed) {
+    difference.gone.push_back(
+        fmt::format("{} x {}, unclaimed: it has no compute instance", count, name));
+  }
+}
+
+GpuDifference DifferenceOf(const model::Inventory& node, const GpuTarget& target, bool mode_only) {
+  GpuDifference difference{target.gpu, {}, {}};
+  const model::Gpu& gpu = node.gpus[target.gpu];
+  if (!gpu.mig) {
+    if (target.goal.mig_enabled) difference.added.emplace_back("MIG on, of which it is incapable");
+    return difference;
+  }
+  if (gpu.mig->enabled != target.goal.mig_enabled) {
+    difference.gone.emplace_back(gpu.mig->enabled ? "MIG on" : "MIG off");
+    difference.added.emplace_back(target.goal.mig_enabled ? "MIG on" : "MIG off");
+  }
+  if (mode_only) return difference;
+  const model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
+  Compare(geometry, model::PresentDevices(gpu, geometry), target.goal.devices, difference);
+  // A checkpoint may want one.
+  if (!target.exact) AddUnclaimed(gpu, difference);
+  return difference;
+}
+
+struct Asked {
+  MigOptions options;
+  model::Inventory node;
+  service::mig::NodeGoal goal;
+};
+
+// What diff and assert begin with; `work` returns the exit status.
+int WithGoal(const base::Invocation& invocation, const std::function<int(const Asked&)>& work) {
+  const base::Result<MigRequest> request = MigRequest::Read(invocation);
+  if (!request.ok()) return ReportError(request.error());
+  return WithMigNode(invocation, [&](const MigOptions& options, const model::Inventory& node) {
+    base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
+    if (!goal.ok()) return ReportError(goal.error());
+    request->WarnOfLeftOut(node, *goal);
+    return work({options, node, *std::move(goal)});
+  });
+}
+
+// The same for modes, which can be compared without a driver too.
+int WithModes(const base::Invocation& invocation, const std::function<int(const Asked&)>& work) {
+  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  hw::InventoryReader reader(options->reader);
+  if (options->model || !NeedsPci(options->reader, reader.Read())) {
+    return WithGoal(invocation, work);
+  }
+  const base::Result<MigRequest> request = MigRequest::Read(invocation);
+  if (!request.ok()) return ReportError(request.error());
+  base::Result<model::Inventory> node =
+      service::mig::LookWithoutDriver(PciOptions(options->reader));
+  if (!node.ok()) return ReportError(node.error());
+  base::Result<service::mig::NodeGoal> goal = request->ResolveModes(*node);
+  if (!goal.ok()) return ReportError(goal.error());
+  const std::vector<std::string> reasons = service::mig::OutOfReach(*node, *goal);
+  for (const std::string& reason : reasons) std::fprintf(stderr, "partita: %s\n", reason.c_str());
+  if (!reasons.empty()) return kExitNoDriver;
+  return work({*options, *std::move(node), *std::move(goal)});
+}
+
+// GPUs that can do MIG and that the goal leaves out.
+std::vector<std::size_t> LeftOut(const Asked& asked) {
+  std::vector<std::size_t> left;
+  for (std::size_t i = 0; i < asked.node.gpus.size(); ++i) {
+    const bool meant = std::any_of(asked.goal.begin(), asked.goal.end(),
+                                   [i](const GpuTarget& target) { return target.gpu == i; });
+    if (!meant && asked.node.gpus[i].mig) left.push_back(i);
+  }
+  return left;
+}
+
+}  // namespace
+
+base::Result<std::vector<GpuDifference>> Differences(const model::Inventory& node,
+                                                     const service::mig::NodeGoal& goal,
+                                                     bool mode_only) {
+  std::vector<GpuDifference> differences;
+  for (const GpuTarget& target : goal) {
+    TRY_VOID(service::mig::CheckRead(node.gpus[target.gpu]));
+    GpuDifference difference = DifferenceOf(node, target, mode_only);
+    if (!difference.gone.empty() || !difference.added.empty()) {
+      differences.push_back(std::move(difference));
+    }
+  }
+  return differences;
+}
+
+Lines DrawMigDiff(const model::Inventory& node,
+                  const std::vector<GpuDifference>& differences,
+                  const Look& look) {
+  Lines lines;
+  for (std::size_t i = 0; i < differences.size();) {
+    const GpuDifference& first = differences[i];
+    GpuKind alike;
+    // Neighbours with the same difference are shown once.
+    for (; i < differences.size(); ++i) {
+      const GpuDifference& other = differences[i];
+      if (node.gpus[other.gpu].name != node.gpus[first.gpu].name || other.gone != first.gone ||
+          other.added != first.added) {
+        break;
+      }
+      alike.gpus.push_back(other.gpu);
+    }
+    lines.push_back(KindHeading(node, alike, look));
+    const auto add = [&](std::string_view sign, const std::vector<std::string>& texts, Ink ink) {
+      for (const std::string& text : texts) {
+        lines.push_back(
+            Line().PadTo(kIndent).Add(sign, ink).Add(" ").Add(Clean(text, look.utf8), ink));
+      }
+    };
+    add("-", first.gone, Ink::kHeld);
+    add("+", first.added, Ink::kStrong);
+  }
+  if (lines.empty()) lines.push_back(Line().Add("no difference"));
+  return lines;
+}
+
+Value MigDiffDocument(const model::Inventory& node, const std::vector<GpuDifference>& differences) {
+  Value gpus = Value::List();
+  for (const GpuDifference& difference : differences) {
+    const model::Gpu& gpu = node.gpus[difference.gpu];
+    Value gone = Value::List(), added = Value::List();
+    for (const std::string& text : difference.gone) gone.Add(text);
+    for (const std::string& text : difference.added) added.Add(text);
+    Value map = Value::Map();
+    if (gpu.index) map.Set("index", gpu.index->value());
+    if (gpu.uuid) map.Set("uuid", gpu.uuid->value());
+    gpus.Add(
+        map.Set("product", gpu.name).Set("gone", std::move(gone)).Set("added", std::move(added)));
+  }
+  return Value::Map()
+      .Set("apiVersion", "partita.dev/mig/v1")
+      .Set("kind", "MigDiff")
+      .Set("applied", differences.empty())
+      .Set("gpus", std::move(gpus));
+}
+
+int RunMigDiff(const base::Invocation& invocation) {
+  return WithGoal(invocation, [](const Asked& asked) {
+    const auto differences = Differences(asked.node, asked.goal, false);
+    if (!differences.ok()) return ReportError(differences.error());
+    Print(asked.options, MigDiffDocument(asked.node, *differences),
+          [&](const Look& look) { return DrawMigDiff(asked.node, *differences, look); });
+    return differences->empty() ? kExitDone : kExitNotApplied;
+  });
+}
+
+int RunMigAssert(const base::Invocation& invocation) {
+  const bool mode_only = invocation.Has("mode-only");
+  const bool strict = invocation.Has("strict");
+  const auto with = mode_only ? WithModes : WithGoal;
+  return with(invocation, [&](const Asked& asked) {
+    const auto compared = Differences(asked.node, asked.goal, mode_only);
+    if (!compared.ok()) return ReportError(compared.error());
+    const std::vector<GpuDifference>& differences = *compared;
+    const std::vector<std::size_t> left = strict ? LeftOut(asked) : std::vector<std::size_t>();
+    const bool applied = differences.empty() && left.empty();
+    Value document = MigDiffDocument(asked.node, differences);
+    document.Set("kind", "MigAssertion").Set("applied", applied);
+    document.Set("leftOut", GpuList(asked.node, left));
+    Print(asked.options, document, [&](const Look& look) {
+      if (applied) return Lines{Line().Add("applied")};
+      Lines lines = {Line().Add("not applied", Ink::kFault)};
+      if (!differences.empty()) Append(DrawMigDiff(asked.node, differences, look), lines);
+      if (!left.empty()) {
+        const std::string text = fmt::format("no entry is for {}", GpuNumbers(asked.node, left));
+        Append(Wrapped(Line().PadTo(kIndent), kIndent, text, Ink::kPlain, look), lines);
+      }
+      return lines;
+    });
+    return applied ? kExitDone : kExitNotApplied;
+  });
+}
+
+}  // namespace partita::cli

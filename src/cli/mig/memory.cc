@@ -1,0 +1,54 @@
+#include "cli/mig/memory.h"
+
+#include <cstdio>
+#include <utility>
+#include <vector>
+
+#include "base/state_file.h"
+#include "base/value.h"
+
+namespace partita::cli {
+
+namespace {
+
+base::StateFile MemoryFile() { return {base::StateDirectory() + "/mig.json", "mig", 1}; }
+
+base::Result<void> Remember(const model::Inventory& after, const service::mig::NodeGoalFn& goal) {
+  TRY(targets, goal(after));
+  // Only what was meant: another GPU may be in a state that nobody can read.
+  model::Inventory meant;
+  std::vector<std::string> uuids;
+  for (const service::mig::GpuTarget& target : targets) {
+    meant.gpus.push_back(after.gpus[target.gpu]);
+    if (const auto& uuid = after.gpus[target.gpu].uuid) uuids.push_back(uuid->value());
+  }
+  TRY(document, CheckpointDocument(meant));
+  TRY(now, Checkpoint::Parse(base::ToJson(document), "what is there"));
+  TRY(before, RecallApplied());
+  Checkpoint layout = before.layout.value_or(Checkpoint());
+  layout.Update(now, uuids);
+  return base::WriteState(MemoryFile(), base::ToJson(layout.ToDocument()));
+}
+
+}  // namespace
+
+void RememberApplied(const model::Inventory& after, const service::mig::NodeGoalFn& goal) {
+  const base::Result<void> done = Remember(after, goal);
+  if (done.ok()) return;
+  std::fprintf(stderr, "partita: warning: this will not come back after a reboot: %s\n",
+               done.error().ToString().c_str());
+}
+
+base::Result<Remembered> RecallApplied() {
+  const base::StateFile file = MemoryFile();
+  TRY(read, base::ReadState(file));
+  Remembered remembered;
+  remembered.warning = std::move(read.warning);
+  if (read.payload) {
+    TRY(layout, Checkpoint::Parse(*std::move(read.payload), file.path));
+    remembered.layout = std::move(layout);
+  }
+  return remembered;
+}
+
+}  // namespace partita::cli

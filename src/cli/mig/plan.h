@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/value.h"
+#include "cli/draw/drawing.h"
+#include "hw/inventory_reader.h"
+#include "model/inventory.h"
+#include "service/mig/node_plan.h"
+
+namespace partita::cli {
+
+// A GPU as it will be once the plan is carried out. Instances that are new have ids from
+// kNewInstance on: the driver chooses theirs.
+inline constexpr std::uint32_t kNewInstance = 1'000'000;
+[[nodiscard]] model::Gpu AfterPlan(const model::Gpu& gpu,
+                                   const model::MigGeometry& geometry,
+                                   const model::GpuPlan& plan);
+
+// Each GPU now and then, to scale, with the steps between, who is in the way and what would work
+// instead; GPUs for which all of this is the same are drawn once.
+[[nodiscard]] Lines DrawMigPlan(const model::Inventory& node,
+                                const service::mig::NodePlan& plan,
+                                const Look& look);
+// partita.dev/mig/v1, kind MigPlan.
+[[nodiscard]] base::Value MigPlanDocument(const model::Inventory& node,
+                                          const service::mig::NodePlan& plan);
+
+// Says on standard error why a plan cannot be carried out; nothing when it can.
+void ReportReasons(const model::Inventory& node, const service::mig::NodePlan& plan);
+// Says on standard error what will make a reset fail although nobody is in the way.
+void WarnAboutReset(const hw::ReaderOptions& options, const service::mig::NodePlan& plan);
+// That of invalid input when some GPU can never be so, that of a holder when one is in the way.
+[[nodiscard]] int PlanStatus(const service::mig::NodePlan& plan);
+
+}  // namespace partita::cli

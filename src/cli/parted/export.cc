@@ -1,0 +1,101 @@
+#include <cstdio>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/value.h"
+#include "cli/mig/export.h"
+#include "cli/parted/commands.h"
+#include "cli/parted/flags.h"
+#include "cli/parted/node.h"
+
+namespace partita::cli::parted {
+
+namespace {
+
+using base::Invocation;
+using base::Option;
+using base::Result;
+
+// To the byte as the reference writes it, since its output is compared and kept in files.
+std::string TextOf(const base::Value& config, std::string_view format) {
+  if (format == "yaml") return ConfigYaml(config);
+  std::string json = base::ToJson(config);
+  if (json.ends_with('\n')) json.pop_back();
+  return json;
+}
+
+// Prints a configuration, or writes it where --output-file says.
+Outcome Emit(const Invocation& invocation,
+             const std::function<Result<base::Value>(const model::Inventory&)>& make) {
+  const std::string format = invocation.Get("output-format").value_or("yaml");
+  if (format != "yaml" && format != "json") {
+    return Failure{fmt::format("unrecognized 'output-format': {}", format), kExitInvalidInput,
+                   true};
+  }
+  hw::InventoryReader reader(Reading());
+  model::Inventory node;
+  if (Outcome failure = ReadNode(reader, node)) return failure;
+  const Result<base::Value> config = make(node);
+  if (!config.ok()) return Fail(config.error());
+  const std::string text = TextOf(*config, format);
+  const std::optional<std::string> path = invocation.Get("output-file");
+  if (!path || path->empty() || *path == "-") {
+    std::fwrite(text.data(), 1, text.size(), stdout);
+    return std::nullopt;
+  }
+  const Result<void> written = base::WriteFileAtomically(*path, text, 0644);
+  return written.ok() ? Outcome() : Fail(written.error());
+}
+
+int RunExport(const Invocation& invocation) {
+  const std::string label = invocation.Get("config-label").value_or("current");
+  return Finish(invocation,
+                Emit(invocation,
+                     [&](const model::Inventory& node) -> Result<base::Value> {
+                       return ExportConfig(node, label);
+                     }),
+                "");
+}
+
+int RunGenerate(const Invocation& invocation) {
+  return Finish(invocation, Emit(invocation, GenerateConfig), "");
+}
+
+Option FormatFlag() {
+  return {.name = "output-format",
+          .letter = 'o',
+          .value_name = "FORMAT",
+          .help = "yaml or json",
+          .environment = "MIG_PARTED_OUTPUT_FORMAT",
+          .default_value = "yaml"};
+}
+
+}  // namespace
+
+base::Command ExportCommand() {
+  const Option label{.name = "config-label",
+                     .letter = 'l',
+                     .value_name = "NAME",
+                     .help = "the label of the configuration",
+                     .environment = "MIG_PARTED_CONFIG_LABEL",
+                     .default_value = "current"};
+  return {.name = "export",
+          .summary = "Print the present MIG configuration",
+          .options = {FormatFlag(), label},
+          .run = RunExport};
+}
+
+base::Command GenerateConfigCommand() {
+  return {.name = "generate-config",
+          .summary = "Print every common configuration of these GPUs",
+          .options = {FileFlag("output-file", "MIG_PARTED_OUTPUT_FILE", "instead of stdout"),
+                      FormatFlag()},
+          .run = RunGenerate};
+}
+
+}  // namespace partita::cli::parted

@@ -1,0 +1,81 @@
+#include "cli/parted/outcome.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cctype>
+#include <cstdio>
+#include <ctime>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/characters.h"
+#include "base/value.h"
+#include "cli/parted/parted.h"
+
+namespace partita::cli::parted {
+
+namespace {
+
+struct LevelName {
+  std::string_view terminal, file;
+};
+
+LevelName NameOf(Level level) {
+  switch (level) {
+    case Level::kDebug: return {"DEBU", "debug"};
+    case Level::kWarning: return {"WARN", "warning"};
+    case Level::kFatal: return {"FATA", "fatal"};
+  }
+  return {};
+}
+
+}  // namespace
+
+bool Extended(const base::Invocation& invocation) {
+  return invocation.Get("exit-codes").value_or("") == "extended";
+}
+
+Failure Fail(const base::Error& error, int status) {
+  std::string text = error.ToString();
+  if (!error.hint().empty()) text += fmt::format(": {}", error.hint());
+  return {std::move(text), status};
+}
+
+Failure MissingFlag(std::string_view flag) {
+  return {fmt::format("missing required flags '{}'", flag), kExitInvalidInput, true};
+}
+
+void PrintLog(Level level, std::string message) {
+  if (!message.empty()) {
+    message[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(message[0])));
+  }
+  message = base::Printable(message, "\n\t");
+  const LevelName name = NameOf(level);
+  if (isatty(STDERR_FILENO) != 0) {
+    fmt::print(stderr, "{}[0000] {}\n", name.terminal, message);
+    return;
+  }
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> when{};
+  std::strftime(when.data(), when.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  fmt::print(stderr, "time=\"{}\" level={} msg={}\n", when.data(), name.file,
+             base::JsonString(message));
+}
+
+int Finish(const base::Invocation& invocation, const Outcome& failure, std::string_view done) {
+  if (!failure) {
+    if (!done.empty()) fmt::print("{}\n", done);
+    return kExitDone;
+  }
+  if (failure->usage) {
+    std::fputs(base::HelpText(MakeMigPartedProgram(), invocation.path()).c_str(), stdout);
+  }
+  PrintLog(Level::kFatal, failure->message);
+  return Extended(invocation) ? failure->status : kExitError;
+}
+
+}  // namespace partita::cli::parted

@@ -1,0 +1,105 @@
+#include "cli/status/draw_status.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "cli/status/sample_inventories.h"
+#include "tests/golden/golden.h"
+
+namespace partita::cli {
+namespace {
+
+struct Picture {
+  const char* name;  // of the golden file
+  NodeReport (*node)();
+  int width = 80;
+  bool colour = false;
+  bool utf8 = true;
+  bool details = false;
+};
+
+class DrawStatusGolden : public testing::TestWithParam<Picture> {};
+
+TEST_P(DrawStatusGolden, LooksAsReviewed) {
+  const Picture& picture = GetParam();
+  const Look look{picture.width, picture.colour, picture.utf8};
+  const std::string text =
+      ToString(DrawStatus(picture.node(), picture.details, look), picture.colour);
+  golden::ExpectGolden(std::string("status/") + picture.name + ".txt", text);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Pictures,
+    DrawStatusGolden,
+    testing::Values(Picture{"h200-idle-80", H200Idle},
+                    Picture{"h200-idle-120", H200Idle, 120},
+                    Picture{"h200-idle-details", H200Idle, 100, false, true, true},
+                    Picture{"dgx-mixed-80", DgxA100Mixed},
+                    Picture{"dgx-mixed-120", DgxA100Mixed, 120},
+                    Picture{"dgx-mixed-180", DgxA100Mixed, 180},
+                    Picture{"dgx-mixed-80-ascii", DgxA100Mixed, 80, false, false},
+                    Picture{"dgx-mixed-80-colour", DgxA100Mixed, 80, true},
+                    Picture{"dgx-mixed-details", DgxA100Mixed, 100, false, true, true},
+                    Picture{"dgx-full-80", DgxA100Full},
+                    Picture{"mixed-products-80", MixedProducts},
+                    Picture{"mixed-products-60", MixedProducts, 60},
+                    Picture{"faulty-80", FaultyNode},
+                    Picture{"faulty-80-colour", FaultyNode, 80, true},
+                    Picture{"vfio-80", VfioNode},
+                    Picture{"no-driver-80", NoDriver},
+                    Picture{"kubernetes-60", KubernetesNode, 60},
+                    Picture{"kubernetes-80", KubernetesNode},
+                    Picture{"kubernetes-120", KubernetesNode, 120},
+                    Picture{"hostile-names-80", HostileNames},
+                    Picture{"hostile-names-80-ascii", HostileNames, 80, false, false}),
+    [](const testing::TestParamInfo<Picture>& picture) {
+      std::string name = picture.param.name;
+      for (char& c : name) {
+        if (c == '-') c = '_';
+      }
+      return name;
+    });
+
+// Whatever the node and the width, nothing sticks out: wrapped lines would tear the boxes.
+TEST(DrawStatus, NeverExceedsTheWidth) {
+  NodeReport (*const nodes[])() = {H200Idle, DgxA100Mixed, DgxA100Full,  MixedProducts, FaultyNode,
+                                   VfioNode, NoDriver,     HostileNames, KubernetesNode};
+  for (NodeReport (*node)() : nodes) {
+    for (const bool utf8 : {true, false}) {
+      for (int width = 60; width <= 200; ++width) {
+        const Look look{width, false, utf8};
+        const NodeReport report = node();
+        for (const Line& line : DrawStatus(report, false, look)) {
+          ASSERT_LE(line.width(), width) << report.host << ": " << line.ToString(false);
+        }
+      }
+    }
+  }
+}
+
+TEST(DrawStatus, NeverSendsAControlCharacterOfAName) {
+  const std::string text = ToString(DrawStatus(HostileNames(), true, Look{}), false);
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    ASSERT_TRUE(byte >= 0x20 || byte == '\n') << static_cast<int>(byte);
+  }
+}
+
+TEST(DrawStatus, SaysHowManyGpusTheSelectionLeftOut) {
+  NodeReport report = DgxA100Mixed();
+  report.inventory.gpus.resize(2);
+  const std::string text = ToString(DrawStatus(report, false, Look{}), false);
+  EXPECT_NE(text.find("2 of 8 GPUs"), std::string::npos) << text;
+}
+
+TEST(DrawStatus, ShowsMisplacedInstancesInsteadOfHidingThem) {
+  NodeReport report = DgxA100Mixed();
+  report.inventory.gpus[3].mig->instances[0].placement = {2, 4};
+  const std::string text = ToString(DrawStatus(report, false, Look{}), false);
+  EXPECT_NE(text.find("! GI 2 3g.20gb: slices 4 to 8 overlap another instance"), std::string::npos)
+      << text;
+}
+
+}  // namespace
+}  // namespace partita::cli

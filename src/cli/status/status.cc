@@ -1,0 +1,222 @@
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/output_format.h"
+#include "base/text.h"
+#include "base/value.h"
+#include "cli/commands.h"
+#include "cli/draw/screen.h"
+#include "cli/draw/terminal.h"
+#include "cli/exit_status.h"
+#include "cli/gpu_selection.h"
+#include "cli/report_error.h"
+#include "cli/status/draw_status.h"
+#include "cli/status/node_report.h"
+#include "cli/status/status_document.h"
+#include "cli/status/watch.h"
+#include "hw/inventory_reader.h"
+
+namespace partita::cli {
+
+namespace {
+
+using base::OutputFormat;
+
+struct StatusOptions {
+  hw::ReaderOptions reader;
+  OutputFormat format = OutputFormat::kText;
+  LookWish look;
+  bool details = false;
+  std::vector<std::string> gpus;
+  std::optional<WatchPlan> watch;
+};
+
+base::Result<std::chrono::milliseconds> ParseInterval(const std::string& text) {
+  constexpr double kShortest = 0.1, kLongest = 86400;
+  char* end = nullptr;
+  const double seconds = std::strtod(text.c_str(), &end);
+  const bool number = end != text.c_str() && *end == '\0' && std::isfinite(seconds);
+  if (!number || seconds < kShortest || seconds > kLongest) {
+    return base::MakeError(base::ErrorCode::kInvalid, "{}: not a number of seconds from {} to {}",
+                           base::Quoted(text), kShortest, kLongest);
+  }
+  return std::chrono::milliseconds(std::llround(seconds * 1000));
+}
+
+base::Result<std::optional<WatchPlan>> ParseWatch(const base::Invocation& invocation) {
+  const bool watching = invocation.Has("watch");
+  if (!watching && !invocation.arguments().empty()) {
+    return base::MakeError(base::ErrorCode::kInvalid, "unexpected argument {}",
+                           base::Quoted(invocation.arguments()[0]))
+        .WithHint("a number of seconds goes with --watch; a GPU is named with --gpu");
+  }
+  if (!watching && invocation.Has("count")) {
+    return base::Error(base::ErrorCode::kInvalid, "--count needs --watch");
+  }
+  if (!watching) return std::optional<WatchPlan>();
+  WatchPlan plan;
+  if (!invocation.arguments().empty()) {
+    TRY(interval, ParseInterval(invocation.arguments()[0]), "--watch");
+    plan.interval = interval;
+  }
+  if (const std::optional<std::string> count = invocation.Get("count")) {
+    plan.count = base::ParseUnsigned(*count);
+    if (!plan.count || *plan.count == 0) {
+      return base::MakeError(base::ErrorCode::kInvalid, "--count {}: not a number above zero",
+                             base::Quoted(*count));
+    }
+  }
+  return std::optional(plan);
+}
+
+base::Result<StatusOptions> ParseOptions(const base::Invocation& invocation) {
+  StatusOptions options;
+  options.reader.root = invocation.Get("host-root").value_or("/");
+  options.reader.driver_root = invocation.Get("driver-root").value_or("/");
+  options.reader.library = invocation.Get("library").value_or("");
+  TRY(format, base::ParseOutputFormat(invocation.Get("output").value_or("text")), "--output");
+  options.format = format;
+  options.look.width = invocation.Get("width");
+  options.look.colour = invocation.Get("color").value_or("auto");
+  options.look.ascii = invocation.Has("ascii");
+  options.details = invocation.Has("details");
+  options.gpus = invocation.GetAll("gpu");
+  TRY(watch, ParseWatch(invocation));
+  options.watch = watch;
+  return options;
+}
+
+std::string HostName() {
+  std::array<char, 256> name{};
+  if (gethostname(name.data(), name.size() - 1) != 0) return "";
+  return name.data();
+}
+
+std::string Now() {
+  const std::time_t now = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&now, &utc);
+  std::array<char, 32> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text.data();
+}
+
+base::Result<NodeReport> LookAtNode(hw::InventoryReader& reader, const StatusOptions& options) {
+  NodeReport report;
+  report.host = HostName();
+  report.time = Now();
+  model::Inventory inventory = reader.Read();
+  report.gpus_on_node = inventory.gpus.size();
+  // Without a driver there is no GPU to choose from: that is the news, not the choice.
+  if (inventory.driver) {
+    TRY(selected, SelectGpus(std::move(inventory), options.gpus));
+    report.inventory = std::move(selected);
+  } else {
+    report.inventory = std::move(inventory);
+    if (std::optional<base::Error>& error = report.inventory.driver_error) {
+      error = SayWhereToFind(*std::move(error));
+    }
+  }
+  return report;
+}
+
+base::Result<Look> LookFor(const StatusOptions& options, const Terminal& terminal) {
+  return ChooseLook(options.look, terminal, ProcessEnvironment);
+}
+
+// One report in the form asked for. `streamed`: one of many in a row.
+std::string Render(const NodeReport& report,
+                   const StatusOptions& options,
+                   const Look& look,
+                   bool streamed) {
+  switch (options.format) {
+    case OutputFormat::kText:
+      return ToString(DrawStatus(report, options.details, look), look.colour) +
+             (streamed ? "\n" : "");
+    case OutputFormat::kJson:
+      return streamed ? base::ToJsonLine(StatusDocument(report)) + "\n"
+                      : base::ToJson(StatusDocument(report));
+    case OutputFormat::kYaml:
+      return (streamed ? "---\n" : "") + base::ToYaml(StatusDocument(report));
+  }
+  return "";
+}
+
+int ShowOnce(hw::InventoryReader& reader, const StatusOptions& options, const Look& look) {
+  const base::Result<NodeReport> report = LookAtNode(reader, options);
+  if (!report.ok()) return ReportError(report.error());
+  const model::Inventory& inventory = report->inventory;
+  const int status = inventory.driver ? kExitDone : kExitNoDriver;
+  const bool nothing_else = inventory.gpus.empty() && inventory.vfio.empty();
+  if (!inventory.driver && inventory.driver_error && nothing_else &&
+      options.format == OutputFormat::kText) {
+    ReportError(*inventory.driver_error);
+    return status;
+  }
+  const std::string text = Render(*report, options, look, false);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return status;
+}
+
+int Watch(hw::InventoryReader& reader,
+          const StatusOptions& options,
+          const Look& look,
+          SignalQueue& signals) {
+  // The first look decides whether there is anything to watch.
+  base::Result<NodeReport> report = LookAtNode(reader, options);
+  if (!report.ok()) return ReportError(report.error());
+  if (!report->inventory.driver && report->inventory.driver_error) {
+    ReportError(*report->inventory.driver_error);
+    return kExitNoDriver;
+  }
+  bool fresh = true;
+  const auto refresh = [&]() -> const NodeReport& {
+    if (!std::exchange(fresh, false)) {
+      base::Result<NodeReport> next = LookAtNode(reader, options);
+      // A GPU that was chosen and is gone: the last that was seen of it stays.
+      if (next.ok()) report = std::move(next);
+    }
+    return *report;
+  };
+  if (options.format != OutputFormat::kText || !Terminal::Of(STDOUT_FILENO).interactive) {
+    return WatchAsStream(signals, *options.watch,
+                         [&] { return Render(refresh(), options, look, true); });
+  }
+  return WatchOnScreen(signals, *options.watch, [&](const Terminal& terminal, Look& chosen) {
+    chosen = LookFor(options, terminal).value();  // the options were checked before
+    return DrawStatus(refresh(), options.details, chosen);
+  });
+}
+
+}  // namespace
+
+int RunStatus(const base::Invocation& invocation) {
+  const base::Result<StatusOptions> options = ParseOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  const base::Result<Look> look = LookFor(*options, Terminal::Of(STDOUT_FILENO));
+  if (!look.ok()) return ReportError(look.error());
+  if (!options->watch) {
+    hw::InventoryReader reader(options->reader);
+    return ShowOnce(reader, *options, *look);
+  }
+  // Before the reader, whose threads inherit what is blocked.
+  base::Result<SignalQueue> signals = SignalQueue::Create();
+  if (!signals.ok()) return ReportError(signals.error());
+  hw::InventoryReader reader(options->reader);
+  return Watch(reader, *options, *look, *signals);
+}
+
+}  // namespace partita::cli

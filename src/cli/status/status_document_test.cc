@@ -1,0 +1,53 @@
+#include "cli/status/status_document.h"
+
+#include <gtest/gtest.h>
+
+#include "cli/status/sample_inventories.h"
+#include "tests/golden/golden.h"
+
+namespace partita::cli {
+namespace {
+
+TEST(StatusDocument, HoldsEverythingThatIsKnownOfAnH200) {
+  golden::ExpectGolden("status/h200-idle.json", base::ToJson(StatusDocument(H200Idle())));
+  golden::ExpectGolden("status/h200-idle.yaml", base::ToYaml(StatusDocument(H200Idle())));
+}
+
+TEST(StatusDocument, HoldsSlicesProcessesAndLinks) {
+  golden::ExpectGolden("status/dgx-mixed.json", base::ToJson(StatusDocument(DgxA100Mixed())));
+}
+
+TEST(StatusDocument, NamesPodsAndContainers) {
+  golden::ExpectGolden("status/kubernetes.json", base::ToJson(StatusDocument(KubernetesNode())));
+}
+
+TEST(StatusDocument, LeavesOutWhatAFaultyGpuDoesNotSay) {
+  golden::ExpectGolden("status/faulty.json", base::ToJson(StatusDocument(FaultyNode())));
+}
+
+TEST(StatusDocument, SaysWhyThereIsNoDriver) {
+  golden::ExpectGolden("status/no-driver.json", base::ToJson(StatusDocument(NoDriver())));
+}
+
+TEST(StatusDocument, ListsGpusBoundToVfio) {
+  golden::ExpectGolden("status/vfio.json", base::ToJson(StatusDocument(VfioNode())));
+}
+
+TEST(StatusDocument, HasNoAddressForAGpuThatNobodyCanPlace) {
+  NodeReport report = FaultyNode();
+  report.inventory.gpus[1].pci = {};
+  const base::Value document = StatusDocument(report);
+  const base::Value& gpu = document.Find("gpus")->items()[1];
+  EXPECT_EQ(gpu.Find("pciAddress"), nullptr);
+  EXPECT_EQ(gpu.Find("pciBusId"), nullptr);
+}
+
+TEST(StatusDocument, KeepsNumbersThatTheTablesDoNotKnow) {
+  NodeReport report = H200Idle();
+  report.inventory.gpus[0].brand = 99;
+  const base::Value document = StatusDocument(report);
+  EXPECT_EQ(document.Find("gpus")->items()[0].Find("brand")->AsString(), "unknown-99");
+}
+
+}  // namespace
+}  // namespace partita::cli
