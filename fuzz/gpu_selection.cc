@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/gpu_selection.h"
 #include "fuzz/target.h"
+#include "model/gpu_selection.h"
 
 namespace {
 
@@ -28,7 +28,7 @@ partita::model::Inventory TwoGpus() {
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(partita::fuzz::AsText(data, size));
-  const auto selected = partita::cli::SelectGpus(TwoGpus(), {text});
+  const auto selected = partita::model::SelectGpus(TwoGpus(), {text});
   if (!selected.ok()) {
     PARTITA_CHECK(selected.error().code() == partita::base::ErrorCode::kInvalid);
     PARTITA_CHECK(!selected.error().message().empty());

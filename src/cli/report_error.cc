@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/characters.h"
 #include "base/command_line.h"
 #include "cli/exit_status.h"
 
@@ -31,6 +32,15 @@ base::Error SayWhereToFind(base::Error error) {
   std::string hint = error.hint();
   if (!hint.empty()) hint += '\n';
   return std::move(error).WithHint(hint + "--driver-root DIR or --library FILE say where it is");
+}
+
+void Warn(const std::string& text) {
+  std::fprintf(stderr, "partita: warning: %s\n", base::Printable(text).c_str());
+}
+
+void WarnUnlessRemembered(const base::Result<void>& remembered) {
+  if (remembered.ok()) return;
+  Warn("this will not come back after a reboot: " + remembered.error().ToString());
 }
 
 }  // namespace partita::cli

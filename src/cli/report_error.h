@@ -1,5 +1,7 @@
 #pragma once
 
+#include <string>
+
 #include "base/result.h"
 
 namespace partita::cli {
@@ -10,5 +12,11 @@ int ReportError(const base::Error& error);
 // The error of a driver that was not found, with the options that tell where one is: below this
 // layer nobody knows them. An error with a native code comes from a driver that was found.
 [[nodiscard]] base::Error SayWhereToFind(base::Error error);
+
+// `partita: warning: …` on standard error.
+void Warn(const std::string& text);
+// Says that what is in force now will not come back after a reboot, where it could not be
+// remembered.
+void WarnUnlessRemembered(const base::Result<void>& remembered);
 
 }  // namespace partita::cli

@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include "cli/draw/quantity.h"
-#include "cli/draw/words.h"
+#include "model/words.h"
 
 namespace partita::cli {
 
@@ -94,7 +94,7 @@ Lines DrawIdentity(const model::Gpu& gpu, int indent, const Look& look) {
   facts.Add("module", gpu.module_id);
   if (gpu.bar1) facts.Add("BAR1", WithUnit(*gpu.bar1));
   if (gpu.virtualization_mode) {
-    facts.Add("virtualization", VirtualizationToken(*gpu.virtualization_mode));
+    facts.Add("virtualization", model::VirtualizationToken(*gpu.virtualization_mode));
   }
   AddPci(gpu, look, facts);
   return Flow(Line().PadTo(indent), facts.pieces(), 2, look);

@@ -15,7 +15,7 @@
 #include "cli/draw/draw_holders.h"
 #include "cli/draw/draw_slices.h"
 #include "cli/draw/quantity.h"
-#include "cli/draw/words.h"
+#include "model/words.h"
 
 namespace partita::cli {
 

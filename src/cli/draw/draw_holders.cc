@@ -10,9 +10,9 @@
 #include <fmt/format.h>
 
 #include "cli/draw/quantity.h"
-#include "cli/draw/words.h"
 #include "model/holder.h"
 #include "model/unread.h"
+#include "model/words.h"
 
 namespace partita::cli {
 

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "cli/draw/words.h"
+#include "model/words.h"
 
 namespace partita::cli {
 

@@ -19,16 +19,16 @@
 #include "cli/exit_status.h"
 #include "cli/mig/change.h"
 #include "cli/mig/commands.h"
-#include "cli/mig/compare.h"
-#include "cli/mig/export.h"
-#include "cli/mig/memory.h"
 #include "cli/mig/request.h"
 #include "cli/mig/without_driver.h"
-#include "cli/parted/parted.h"
 #include "cli/report_error.h"
 #include "config/hooks_file.h"
 #include "hw/mig_control.h"
+#include "service/mig/applied.h"
+#include "service/mig/differences.h"
+#include "service/mig/generated_config.h"
 #include "service/mig/gpu_clients.h"
+#include "service/mig/hooks.h"
 #include "service/mig/lock.h"
 #include "service/mig/node_plan.h"
 
@@ -200,10 +200,11 @@ class Boot {
   }
 
   Result<void> ChooseRemembered() {
-    TRY(remembered, RecallApplied());
+    TRY(remembered, service::mig::RecallApplied());
     if (!remembered.warning.empty()) Say("warning: " + remembered.warning);
     if (!remembered.layout) return {};
-    const auto layout = std::make_shared<const Checkpoint>(*std::move(remembered.layout));
+    const auto layout =
+        std::make_shared<const service::mig::Checkpoint>(*std::move(remembered.layout));
     for (const std::string& uuid : layout->Gone(node_)) {
       Say(fmt::format("warning: {} is gone", uuid));
     }
@@ -244,11 +245,11 @@ class Boot {
     for (model::Gpu& gpu : known.gpus) {
       if (!service::mig::CheckRead(gpu).ok()) gpu.mig.reset();
     }
-    TRY(generated, GenerateConfig(known));
+    TRY(generated, service::mig::GenerateConfig(known));
     return config::MigConfigFile::Parse(base::ToYaml(generated), "what these GPUs can be");
   }
 
-  Result<HookRunner> LoadHooks() const {
+  Result<service::mig::HookRunner> LoadHooks() const {
     std::string path = TextOf(invocation_, "hooks-file");
     const std::string usual = base::JoinPath(TextOf(invocation_, "config-dir"), "hooks.yaml");
     if (path.empty() && base::Exists(usual)) path = usual;
@@ -257,17 +258,20 @@ class Boot {
       TRY(loaded, config::HooksFile::Load(path));
       hooks = std::move(loaded);
     }
-    return HookRunner(std::move(hooks),
-                      {{"MIG_PARTED_CONFIG_FILE", file_},
-                       {"MIG_PARTED_SELECTED_CONFIG", selected_},
-                       {"MIG_PARTED_HOOKS_FILE", path},
-                       {"MIG_PARTED_SKIP_RESET", "false"},
-                       {"MIG_PARTED_MODE_CHANGE_ONLY", "false"}},
-                      false, kHookLimit);
+    service::mig::HookOptions around;
+    around.variables = {{"MIG_PARTED_CONFIG_FILE", file_},
+                        {"MIG_PARTED_SELECTED_CONFIG", selected_},
+                        {"MIG_PARTED_HOOKS_FILE", path},
+                        {"MIG_PARTED_SKIP_RESET", "false"},
+                        {"MIG_PARTED_MODE_CHANGE_ONLY", "false"}};
+    around.limit = kHookLimit;
+    around.stop = &StopFlag();
+    around.wrote = ShowOutput;
+    return service::mig::HookRunner(std::move(hooks), std::move(around));
   }
 
   BootEnd WithHooks() {
-    const Result<HookRunner> hooks = LoadHooks();
+    const Result<service::mig::HookRunner> hooks = LoadHooks();
     if (!hooks.ok()) return Failed(hooks.error(), kExitInvalidInput);
     if (const Result<void> hook = hooks->Run("apply-start"); !hook.ok()) {
       return Failed(hook.error());
@@ -282,11 +286,12 @@ class Boot {
   }
 
   // Modes, then everything; hooks and clients only where there is something to change.
-  BootEnd Step(bool modes, const HookRunner& hooks) {
+  BootEnd Step(bool modes, const service::mig::HookRunner& hooks) {
     node_ = reader_.Read();
     const Result<NodeGoal> goal = goal_(node_);
     if (!goal.ok()) return Failed(goal.error(), kExitInvalidInput);
-    const Result<std::vector<GpuDifference>> differences = Differences(node_, *goal, modes);
+    const Result<std::vector<service::mig::GpuDifference>> differences =
+        service::mig::Differences(node_, *goal, modes);
     if (!differences.ok()) return Failed(differences.error());
     if (modes ? differences->empty() : service::mig::IsApplied(node_, *goal)) return Done();
     Release();
@@ -318,7 +323,9 @@ class Boot {
     if (!removed.ok()) return Failed(removed.error());
     if (!selected_.empty()) {
       const Result<NodeGoal> goal = goal_(node_);
-      if (goal.ok() && service::mig::IsApplied(node_, *goal)) RememberApplied(node_, goal_);
+      if (goal.ok() && service::mig::IsApplied(node_, *goal)) {
+        WarnUnlessRemembered(service::mig::RememberApplied(node_, goal_));
+      }
       return {fmt::format("{} is in force", base::Quoted(selected_))};
     }
     return {"what was applied last is in force"};

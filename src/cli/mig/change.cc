@@ -12,15 +12,15 @@
 
 #include "base/text.h"
 #include "cli/exit_status.h"
-#include "cli/mig/awaited.h"
-#include "cli/mig/boot_selection.h"
 #include "cli/mig/commands.h"
-#include "cli/mig/memory.h"
 #include "cli/mig/plan.h"
 #include "cli/mig/request.h"
 #include "cli/mig/show.h"
 #include "cli/mig/without_driver.h"
 #include "cli/report_error.h"
+#include "service/mig/applied.h"
+#include "service/mig/awaited.h"
+#include "service/mig/boot_selection.h"
 #include "service/mig/lock.h"
 #include "service/mig/node_plan.h"
 
@@ -133,6 +133,8 @@ service::mig::Progress ShowSteps() {
   }};
 }
 
+void ShowOutput(const std::string& output) { std::fputs(output.c_str(), stderr); }
+
 std::atomic<bool>& StopFlag() {
   static std::atomic<bool> stop = false;
   return stop;
@@ -205,7 +207,7 @@ std::optional<int> GiveUp(Question& question) {
 // somebody has to be asked first.
 std::optional<int> ChangeUnderLock(const MigOptions& options,
                                    const ChangeRequest& request,
-                                   const BootSelection& selection,
+                                   const service::mig::BootSelection& selection,
                                    hw::InventoryReader& reader,
                                    Question& question) {
   const base::Result<service::mig::ChangeLock> lock =
@@ -234,14 +236,17 @@ std::optional<int> ChangeUnderLock(const MigOptions& options,
   if (!report.ok()) return ReportNothingChanged(report.error());
   if (report->outdated) return GiveUp(question);
   if (report->applied) {
-    RememberApplied(report->after, request.goal);
+    WarnUnlessRemembered(service::mig::RememberApplied(report->after, request.goal));
   } else if (report->reset_required) {
-    RememberAwaited(report->after, request.goal,
-                    request.options.mode_only ? Tried::kModesAlone : Tried::kEverything);
+    const auto tried = request.options.mode_only ? service::mig::Tried::kModesAlone
+                                                 : service::mig::Tried::kEverything;
+    WarnUnlessRemembered(service::mig::RememberAwaited(report->after, request.goal, tried));
   }
   // What waits for a reboot is finished by that boot.
   const bool lasts = report->applied || report->reset_required;
-  if (lasts && !request.options.mode_only) KeepSelection(selection);
+  if (lasts && !request.options.mode_only) {
+    for (const std::string& warning : service::mig::KeepSelection(selection)) Warn(warning);
+  }
   Print(options, ResultDocument(*report),
         [&](const Look& look) { return DrawResult(*report, look); });
   return ResultStatus(*report);
@@ -251,7 +256,7 @@ std::optional<int> ChangeUnderLock(const MigOptions& options,
 
 int CarryOutChange(const MigOptions& options,
                    const ChangeRequest& request,
-                   const BootSelection& selection) {
+                   const service::mig::BootSelection& selection) {
   StopOnSignals();
   hw::InventoryReader reader(options.reader);
   Question question;

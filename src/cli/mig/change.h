@@ -8,9 +8,9 @@
 #include "base/command_line.h"
 #include "base/value.h"
 #include "cli/draw/drawing.h"
-#include "cli/mig/boot_selection.h"
 #include "cli/mig/node.h"
 #include "service/mig/apply.h"
+#include "service/mig/boot_selection.h"
 
 namespace partita::cli {
 
@@ -29,10 +29,13 @@ struct ChangeRequest {
 // Returns the exit status. A change that lasts is what the next boot selects.
 int CarryOutChange(const MigOptions& options,
                    const ChangeRequest& request,
-                   const BootSelection& selection);
+                   const service::mig::BootSelection& selection);
 
 // Tells standard error of each step that is done.
 [[nodiscard]] service::mig::Progress ShowSteps();
+
+// What a hook wrote, on standard error as it is.
+void ShowOutput(const std::string& output);
 
 // What became of a change, for a person and as partita.dev/mig/v1, kind MigResult.
 [[nodiscard]] Lines DrawResult(const service::mig::ApplyReport& report, const Look& look);

@@ -28,57 +28,6 @@ using service::mig::GpuTarget;
 
 constexpr int kIndent = 3;
 
-std::uint32_t CountOf(const model::DeviceCounts& devices, const model::WantedDevice& device) {
-  const auto found = devices.find(device);
-  return found == devices.end() ? 0 : found->second;
-}
-
-void Compare(const model::MigGeometry& geometry,
-             const model::DeviceCounts& present,
-             const model::DeviceCounts& wanted,
-             GpuDifference& difference) {
-  model::DeviceCounts all = present;
-  all.insert(wanted.begin(), wanted.end());
-  for (const auto& [device, unused] : all) {
-    const std::uint32_t has = CountOf(present, device);
-    const std::uint32_t shall = CountOf(wanted, device);
-    const std::string name = model::DeviceName(geometry, device);
-    if (has > shall) difference.gone.push_back(fmt::format("{} x {}", has - shall, name));
-    if (shall > has) difference.added.push_back(fmt::format("{} x {}", shall - has, name));
-  }
-}
-
-// GPU instances in which nothing can run: what a change that was killed leaves behind.
-void AddUnclaimed(const model::Gpu& gpu, GpuDifference& difference) {
-  std::map<std::string, std::uint32_t> unclaimed;
-  for (const model::GpuInstance& instance : gpu.mig->instances) {
-    if (instance.compute_instances.empty()) ++unclaimed[instance.profile_name];
-  }
-  for (const auto& [name, count] : unclaimed) {
-    difference.gone.push_back(
-        fmt::format("{} x {}, unclaimed: it has no compute instance", count, name));
-  }
-}
-
-GpuDifference DifferenceOf(const model::Inventory& node, const GpuTarget& target, bool mode_only) {
-  GpuDifference difference{target.gpu, {}, {}};
-  const model::Gpu& gpu = node.gpus[target.gpu];
-  if (!gpu.mig) {
-    if (target.goal.mig_enabled) difference.added.emplace_back("MIG on, of which it is incapable");
-    return difference;
-  }
-  if (gpu.mig->enabled != target.goal.mig_enabled) {
-    difference.gone.emplace_back(gpu.mig->enabled ? "MIG on" : "MIG off");
-    difference.added.emplace_back(target.goal.mig_enabled ? "MIG on" : "MIG off");
-  }
-  if (mode_only) return difference;
-  const model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
-  Compare(geometry, model::PresentDevices(gpu, geometry), target.goal.devices, difference);
-  // A checkpoint may want one.
-  if (!target.exact) AddUnclaimed(gpu, difference);
-  return difference;
-}
-
 struct Asked {
   MigOptions options;
   model::Inventory node;
@@ -131,30 +80,16 @@ std::vector<std::size_t> LeftOut(const Asked& asked) {
 
 }  // namespace
 
-base::Result<std::vector<GpuDifference>> Differences(const model::Inventory& node,
-                                                     const service::mig::NodeGoal& goal,
-                                                     bool mode_only) {
-  std::vector<GpuDifference> differences;
-  for (const GpuTarget& target : goal) {
-    TRY_VOID(service::mig::CheckRead(node.gpus[target.gpu]));
-    GpuDifference difference = DifferenceOf(node, target, mode_only);
-    if (!difference.gone.empty() || !difference.added.empty()) {
-      differences.push_back(std::move(difference));
-    }
-  }
-  return differences;
-}
-
 Lines DrawMigDiff(const model::Inventory& node,
-                  const std::vector<GpuDifference>& differences,
+                  const std::vector<service::mig::GpuDifference>& differences,
                   const Look& look) {
   Lines lines;
   for (std::size_t i = 0; i < differences.size();) {
-    const GpuDifference& first = differences[i];
+    const service::mig::GpuDifference& first = differences[i];
     GpuKind alike;
     // Neighbours with the same difference are shown once.
     for (; i < differences.size(); ++i) {
-      const GpuDifference& other = differences[i];
+      const service::mig::GpuDifference& other = differences[i];
       if (node.gpus[other.gpu].name != node.gpus[first.gpu].name || other.gone != first.gone ||
           other.added != first.added) {
         break;
@@ -175,9 +110,10 @@ Lines DrawMigDiff(const model::Inventory& node,
   return lines;
 }
 
-Value MigDiffDocument(const model::Inventory& node, const std::vector<GpuDifference>& differences) {
+Value MigDiffDocument(const model::Inventory& node,
+                      const std::vector<service::mig::GpuDifference>& differences) {
   Value gpus = Value::List();
-  for (const GpuDifference& difference : differences) {
+  for (const service::mig::GpuDifference& difference : differences) {
     const model::Gpu& gpu = node.gpus[difference.gpu];
     Value gone = Value::List(), added = Value::List();
     for (const std::string& text : difference.gone) gone.Add(text);
@@ -197,7 +133,7 @@ Value MigDiffDocument(const model::Inventory& node, const std::vector<GpuDiffere
 
 int RunMigDiff(const base::Invocation& invocation) {
   return WithGoal(invocation, [](const Asked& asked) {
-    const auto differences = Differences(asked.node, asked.goal, false);
+    const auto differences = service::mig::Differences(asked.node, asked.goal, false);
     if (!differences.ok()) return ReportError(differences.error());
     Print(asked.options, MigDiffDocument(asked.node, *differences),
           [&](const Look& look) { return DrawMigDiff(asked.node, *differences, look); });
@@ -210,9 +146,9 @@ int RunMigAssert(const base::Invocation& invocation) {
   const bool strict = invocation.Has("strict");
   const auto with = mode_only ? WithModes : WithGoal;
   return with(invocation, [&](const Asked& asked) {
-    const auto compared = Differences(asked.node, asked.goal, mode_only);
+    const auto compared = service::mig::Differences(asked.node, asked.goal, mode_only);
     if (!compared.ok()) return ReportError(compared.error());
-    const std::vector<GpuDifference>& differences = *compared;
+    const std::vector<service::mig::GpuDifference>& differences = *compared;
     const std::vector<std::size_t> left = strict ? LeftOut(asked) : std::vector<std::size_t>();
     const bool applied = differences.empty() && left.empty();
     Value document = MigDiffDocument(asked.node, differences);

@@ -1,4 +1,4 @@
-#include "cli/mig/export.h"
+#include "service/mig/generated_config.h"
 
 #include <string>
 #include <vector>
@@ -7,9 +7,9 @@
 
 #include "base/value.h"
 #include "cli/mig/validate.h"
-#include "cli/products.h"
-#include "cli/status/sample_inventories.h"
 #include "config/mig_config.h"
+#include "config/products.h"
+#include "model/testing/sample_inventories.h"
 #include "tests/golden/golden.h"
 
 namespace partita::cli {
@@ -20,7 +20,7 @@ model::Inventory Node(const std::vector<std::string>& gpus) {
   model::Inventory node;
   for (const std::string& text : gpus) {
     model::Gpu gpu =
-        ProductGpu(text.starts_with("40") ? "A100-SXM4-40GB" : "A100-SXM4-80GB").value();
+        config::ProductGpu(text.starts_with("40") ? "A100-SXM4-40GB" : "A100-SXM4-80GB").value();
     gpu.index = model::GpuIndex(static_cast<std::uint32_t>(node.gpus.size()));
     gpu.mig->enabled = text.ends_with("on");
     node.gpus.push_back(std::move(gpu));
@@ -30,7 +30,7 @@ model::Inventory Node(const std::vector<std::string>& gpus) {
 
 // The entries on one line each: "0x20B010DE [0] off".
 std::string Entries(const std::vector<std::string>& gpus) {
-  const base::Value file = ExportConfig(Node(gpus), "current").value();
+  const base::Value file = service::mig::ExportConfig(Node(gpus), "current").value();
   std::string text;
   for (const base::Value& spec : file.Find("mig-configs")->Find("current")->items()) {
     if (const base::Value* filter = spec.Find("device-filter")) {
@@ -54,23 +54,26 @@ TEST(ExportConfig, MergesGpusThatAreAlike) {
 }
 
 TEST(ExportConfig, LooksAsReviewed) {
-  const model::Inventory node = DgxA100Mixed().inventory;
-  golden::ExpectGolden("mig/export-dgx.yaml", base::ToYaml(ExportConfig(node, "current").value()));
-  golden::ExpectGolden("mig/export-dgx.json", base::ToJson(ExportConfig(node, "current").value()));
+  const model::Inventory node = model::testing::DgxA100Mixed().inventory;
+  golden::ExpectGolden("mig/export-dgx.yaml",
+                       base::ToYaml(service::mig::ExportConfig(node, "current").value()));
+  golden::ExpectGolden("mig/export-dgx.json",
+                       base::ToJson(service::mig::ExportConfig(node, "current").value()));
 }
 
 TEST(GenerateConfig, LooksAsReviewed) {
   golden::ExpectGolden("mig/generated-a100.yaml",
-                       base::ToYaml(GenerateConfig(Node({"40:off"})).value()));
-  golden::ExpectGolden("mig/generated-two-boards.yaml",
-                       base::ToYaml(GenerateConfig(Node({"40:off", "80:on"})).value()));
+                       base::ToYaml(service::mig::GenerateConfig(Node({"40:off"})).value()));
+  golden::ExpectGolden(
+      "mig/generated-two-boards.yaml",
+      base::ToYaml(service::mig::GenerateConfig(Node({"40:off", "80:on"})).value()));
 }
 
 TEST(GenerateConfig, IsValidOnEveryProduct) {
-  for (const std::string& product : ProductNames()) {
+  for (const std::string& product : config::ProductNames()) {
     model::Inventory node;
-    node.gpus.push_back(ProductGpu(product).value());
-    const base::Result<base::Value> generated = GenerateConfig(node);
+    node.gpus.push_back(config::ProductGpu(product).value());
+    const base::Result<base::Value> generated = service::mig::GenerateConfig(node);
     if (!node.gpus[0].mig) {
       EXPECT_EQ(generated.error().code(), base::ErrorCode::kUnsupported) << product;
       continue;
@@ -109,11 +112,11 @@ TEST(Validate, LooksAsReviewed) {
                                          "      mig-devices: {3g.71gb: 2, 1g.18gb: 1}\n",
                                          "mig.yaml")
                                          .value();
-  const model::Inventory node = ModelNode(ProductGpu("H200").value(), {file.configs()[0]});
+  const model::Inventory node = ModelNode(config::ProductGpu("H200").value(), {file.configs()[0]});
   EXPECT_EQ(node.gpus.size(), 6U);
   std::vector<ConfigVerdict> verdicts;
   for (const config::MigConfig& config : file.configs()) {
-    const model::Inventory one = ModelNode(ProductGpu("H200").value(), {config});
+    const model::Inventory one = ModelNode(config::ProductGpu("H200").value(), {config});
     verdicts.push_back(Validate(file, config, one));
   }
   golden::ExpectGolden("mig/validate-h200.txt", ToString(DrawVerdicts(verdicts, Look{}), false));

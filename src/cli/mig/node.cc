@@ -10,12 +10,12 @@
 #include <fmt/format.h>
 
 #include "cli/draw/terminal.h"
-#include "cli/draw/words.h"
 #include "cli/exit_status.h"
-#include "cli/gpu_selection.h"
-#include "cli/products.h"
 #include "cli/report_error.h"
+#include "config/products.h"
+#include "model/gpu_selection.h"
 #include "model/unread.h"
+#include "model/words.h"
 
 namespace partita::cli {
 
@@ -60,7 +60,7 @@ int Report(const MigFailure& failure) {
 
 std::variant<model::Inventory, MigFailure> ReadMigNode(const MigOptions& options) {
   if (options.model) {
-    base::Result<model::Gpu> gpu = ProductGpu(*options.model);
+    base::Result<model::Gpu> gpu = config::ProductGpu(*options.model);
     if (!gpu.ok()) return MigFailure{std::move(gpu).error().Within("--model"), std::nullopt};
     return NodeOf(*std::move(gpu));
   }
@@ -70,7 +70,7 @@ std::variant<model::Inventory, MigFailure> ReadMigNode(const MigOptions& options
     const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");
     return MigFailure{SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver};
   }
-  base::Result<model::Inventory> selected = SelectGpus(std::move(node), options.gpus);
+  base::Result<model::Inventory> selected = model::SelectGpus(std::move(node), options.gpus);
   if (!selected.ok()) return MigFailure{std::move(selected).error(), std::nullopt};
   return *std::move(selected);
 }

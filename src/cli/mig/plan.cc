@@ -20,6 +20,7 @@
 #include "cli/mig/validate.h"
 #include "cli/report_error.h"
 #include "hw/procfs/display_module.h"
+#include "model/mig_after_plan.h"
 #include "model/mig_wanted.h"
 
 namespace partita::cli {
@@ -35,46 +36,6 @@ using service::mig::GpuOutcome;
 using service::mig::NodePlan;
 
 constexpr int kIndent = 3;
-
-void AddComputes(const MigGeometry& geometry,
-                 std::size_t profile,
-                 const model::ComputeSizes& sizes,
-                 const std::vector<std::uint32_t>& starts,
-                 GpuInstance& instance) {
-  std::uint32_t next = 0;
-  for (const model::ComputeInstance& compute : instance.compute_instances) {
-    next = std::max(next, compute.placement.start + compute.placement.size);
-  }
-  for (std::size_t i = 0; i < sizes.size(); ++i) {
-    const std::uint32_t slices = sizes[i];
-    model::ComputeInstance compute;
-    std::uint32_t id = 0;
-    const auto taken = [&](const model::ComputeInstance& other) { return other.id.value() == id; };
-    while (
-        std::any_of(instance.compute_instances.begin(), instance.compute_instances.end(), taken)) {
-      ++id;
-    }
-    compute.id = model::ComputeInstanceId(id);
-    compute.slice_count = slices;
-    compute.placement = {starts.empty() ? next : starts[i], slices};
-    compute.name = model::DeviceName(geometry, {profile, slices});
-    next += slices;
-    instance.compute_instances.push_back(std::move(compute));
-  }
-}
-
-GpuInstance NewInstance(const MigGeometry& geometry,
-                        const model::InstanceGoal& goal,
-                        std::uint32_t id) {
-  const model::GpuInstanceProfile& profile = geometry.profiles[goal.place.profile];
-  GpuInstance instance;
-  instance.id = model::GpuInstanceId(id);
-  instance.profile = profile.id;
-  instance.profile_name = profile.name;
-  instance.placement = *model::FindPlacement(geometry, goal.place);
-  AddComputes(geometry, goal.place.profile, goal.compute, {}, instance);
-  return instance;
-}
 
 // Gauges say nothing about a plan, and half of what is drawn does not exist yet.
 Gpu WithoutMemory(Gpu gpu) {
@@ -152,7 +113,7 @@ void AddPlan(const Gpu& gpu,
     return {fmt::format("GI {} {}", instance.id, fate), std::string(fate)};
   };
   const auto then = [&](const GpuInstance& instance) -> std::vector<std::string> {
-    if (instance.id.value() >= kNewInstance) return {"new"};
+    if (instance.id.value() >= model::kNewInstance) return {"new"};
     return {fmt::format("GI {} stays", instance.id), "stays"};
   };
   if (plan.ChangesNothing()) {
@@ -160,7 +121,7 @@ void AddPlan(const Gpu& gpu,
     return;
   }
   AddPicture("now", gpu, now, look, lines);
-  AddPicture("then", AfterPlan(gpu, outcome.geometry, plan), then, look, lines);
+  AddPicture("then", model::AfterPlan(gpu, outcome.geometry, plan), then, look, lines);
   AddSteps(outcome, plan, look, lines);
   if (plan.blockers.empty() && plan.hidden_blockers.empty() && !plan.blockers_unknown) return;
   const Line mark = Line().PadTo(kIndent).Add(look.glyphs().fault, Ink::kFault).Add(" ");
@@ -218,7 +179,7 @@ Value InstancesValue(const Gpu& gpu) {
       computes.Add(compute.name);
     }
     Value map = Value::Map();
-    if (instance.id.value() < kNewInstance) map.Set("id", instance.id.value());
+    if (instance.id.value() < model::kNewInstance) map.Set("id", instance.id.value());
     map.Set("profile", instance.profile_name)
         .Set("start", instance.placement.start)
         .Set("size", instance.placement.size)
@@ -261,7 +222,7 @@ Value OutcomeValue(const Gpu& gpu, const GpuOutcome& outcome) {
   if (plan.instances_later) map.Set("instancesLater", true);
   if (gpu.mig) {
     map.Set("before", InstancesValue(gpu));
-    map.Set("after", InstancesValue(AfterPlan(gpu, outcome.geometry, plan)));
+    map.Set("after", InstancesValue(model::AfterPlan(gpu, outcome.geometry, plan)));
   }
   map.Set("steps", std::move(steps))
       .Set("blocked", plan.Blocked())
@@ -271,31 +232,6 @@ Value OutcomeValue(const Gpu& gpu, const GpuOutcome& outcome) {
 }
 
 }  // namespace
-
-Gpu AfterPlan(const Gpu& gpu, const MigGeometry& geometry, const GpuPlan& plan) {
-  Gpu after = gpu;
-  if (!after.mig) return after;
-  after.mig->enabled = after.mig->pending_enabled = plan.enable;
-  std::erase_if(after.mig->instances,
-                [&](const GpuInstance& instance) { return Destroyed(plan, instance.id); });
-  for (const model::KeptInstance& kept : plan.layout.kept) {
-    for (GpuInstance& instance : after.mig->instances) {
-      if (instance.id != kept.live.id) continue;
-      std::erase_if(instance.compute_instances, [&](const model::ComputeInstance& compute) {
-        return std::any_of(kept.destroy.begin(), kept.destroy.end(),
-                           [&](const auto& gone) { return gone.id == compute.id; });
-      });
-      AddComputes(geometry, kept.live.place.profile, kept.create, kept.starts, instance);
-    }
-  }
-  std::uint32_t id = kNewInstance;
-  for (const model::InstanceGoal& goal : plan.layout.created) {
-    after.mig->instances.push_back(NewInstance(geometry, goal, id++));
-  }
-  std::sort(after.mig->instances.begin(), after.mig->instances.end(),
-            [](const auto& a, const auto& b) { return a.placement < b.placement; });
-  return after;
-}
 
 Lines DrawMigPlan(const model::Inventory& node, const NodePlan& plan, const Look& look) {
   Lines lines;

@@ -10,13 +10,6 @@
 
 namespace partita::cli {
 
-// A GPU as it will be once the plan is carried out. Instances that are new have ids from
-// kNewInstance on: the driver chooses theirs.
-inline constexpr std::uint32_t kNewInstance = 1'000'000;
-[[nodiscard]] model::Gpu AfterPlan(const model::Gpu& gpu,
-                                   const model::MigGeometry& geometry,
-                                   const model::GpuPlan& plan);
-
 // Each GPU now and then, to scale, with the steps between, who is in the way and what would work
 // instead; GPUs for which all of this is the same are drawn once.
 [[nodiscard]] Lines DrawMigPlan(const model::Inventory& node,

@@ -9,8 +9,8 @@
 #include "cli/exit_status.h"
 #include "cli/mig/compare.h"
 #include "cli/mig/request.h"
-#include "cli/products.h"
-#include "cli/status/sample_inventories.h"
+#include "config/products.h"
+#include "model/testing/sample_inventories.h"
 #include "tests/golden/golden.h"
 
 namespace partita::cli {
@@ -36,7 +36,7 @@ std::string Picture(const model::Inventory& node, const NodePlan& plan, const Lo
 // GPU 0 is held whole, 2 and 3 in some slices, 4 idle, 5 as wanted, 6 has an instance without
 // compute instance, 7 is off.
 struct Sample {
-  model::Inventory node = DgxA100Mixed().inventory;
+  model::Inventory node = model::testing::DgxA100Mixed().inventory;
   NodeGoal goal = GoalFor(node,
                           {{0, "1g.5gb:7"},
                            {2, "1g.5gb:5,1g.5gb+me,1c.1g.5gb"},
@@ -60,7 +60,7 @@ TEST(MigPlanPicture, LooksAsReviewed) {
 
 TEST(MigPlanPicture, SaysWhatWouldWorkInstead) {
   model::Inventory node;
-  node.gpus.push_back(ProductGpu("A30").value());
+  node.gpus.push_back(config::ProductGpu("A30").value());
   const NodePlan plan = service::mig::PlanNode(node, GoalFor(node, {{0, "4g.24gb,1g.6gb"}}));
   golden::ExpectGolden("mig/plan-impossible.txt", Picture(node, plan, Look{}));
   EXPECT_EQ(PlanStatus(plan), kExitInvalidInput);
@@ -84,8 +84,8 @@ TEST(MigPlanPicture, HasAStatusForEveryOutcome) {
 
 TEST(MigDiff, LooksAsReviewed) {
   const Sample sample;
-  const std::vector<GpuDifference> differences =
-      Differences(sample.node, sample.goal, false).value();
+  const std::vector<service::mig::GpuDifference> differences =
+      service::mig::Differences(sample.node, sample.goal, false).value();
   golden::ExpectGolden("mig/diff-dgx.txt",
                        ToString(DrawMigDiff(sample.node, differences, Look{}), false));
   golden::ExpectGolden("mig/diff-dgx.json",
@@ -95,9 +95,12 @@ TEST(MigDiff, LooksAsReviewed) {
 TEST(MigDiff, LeavesOutWhatIsAsWanted) {
   const Sample sample;
   EXPECT_TRUE(
-      Differences(sample.node, GoalFor(sample.node, {{5, "1c.7g.40gb:7"}}), false)->empty());
-  EXPECT_TRUE(Differences(sample.node, GoalFor(sample.node, {{5, "none"}}), true)->empty());
-  EXPECT_FALSE(Differences(sample.node, GoalFor(sample.node, {{5, "off"}}), true)->empty());
+      service::mig::Differences(sample.node, GoalFor(sample.node, {{5, "1c.7g.40gb:7"}}), false)
+          ->empty());
+  EXPECT_TRUE(
+      service::mig::Differences(sample.node, GoalFor(sample.node, {{5, "none"}}), true)->empty());
+  EXPECT_FALSE(
+      service::mig::Differences(sample.node, GoalFor(sample.node, {{5, "off"}}), true)->empty());
 }
 
 TEST(WantedText, TakesEverySpelling) {
@@ -120,7 +123,7 @@ TEST(WantedText, PointsAtWhatIsWrong) {
             "--want:1:14: \"x\" is no count\n"
             "    1 | 1g.5gb:7,,2g:x\n"
             "      |              ^ a whole number, as in 1g.5gb:7");
-  const model::Gpu gpu = ProductGpu("H200").value();
+  const model::Gpu gpu = config::ProductGpu("H200").value();
   EXPECT_EQ(ResolveWanted(WantedText::Parse("2g.35gb,1g.20gb:2").value(), gpu).error().message(),
             "--want:1:9: NVIDIA H200: unknown MIG profile \"1g.20gb\"\n"
             "    1 | 2g.35gb,1g.20gb:2\n"

@@ -11,8 +11,8 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cli/gpu_selection.h"
 #include "config/problems.h"
+#include "model/gpu_selection.h"
 #include "model/unread.h"
 #include "service/mig/node_plan.h"
 
@@ -68,7 +68,7 @@ void ReadEntry(std::string_view piece,
 base::Result<std::vector<bool>> Chosen(const model::Inventory& node,
                                        const std::vector<std::string>& gpus) {
   if (gpus.empty()) return std::vector<bool>(node.gpus.size(), true);
-  TRY(selected, SelectGpus(node, gpus));
+  TRY(selected, model::SelectGpus(node, gpus));
   std::vector<bool> chosen;
   for (const model::Gpu& gpu : node.gpus) {
     chosen.push_back(std::any_of(selected.gpus.begin(), selected.gpus.end(),
@@ -119,13 +119,13 @@ base::Result<model::GpuGoal> ResolveWanted(const WantedText& wanted, const model
 }
 
 base::Result<config::MigConfigFile> LoadMigConfig(const std::string& path) {
-  TRY_VOID(CheckSelectable(path));
+  TRY_VOID(service::mig::CheckSelectable(path));
   if (path != "-") return config::MigConfigFile::Load(path);
   TRY(text, base::ReadFile("/dev/stdin"), "standard input");
   return config::MigConfigFile::Parse(std::move(text), "standard input");
 }
 
-BootSelection MigRequest::Selection() const {
+service::mig::BootSelection MigRequest::Selection() const {
   if (config_ == nullptr || !gpus_.empty()) return {};
   return {path_, "", config_->name};
 }

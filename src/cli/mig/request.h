@@ -9,10 +9,10 @@
 
 #include "base/command_line.h"
 #include "base/result.h"
-#include "cli/mig/boot_selection.h"
 #include "config/mig_config.h"
 #include "model/inventory.h"
 #include "model/mig_wanted.h"
+#include "service/mig/boot_selection.h"
 #include "service/mig/node_goal.h"
 
 namespace partita::cli {
@@ -45,7 +45,7 @@ class MigRequest {
   [[nodiscard]] static base::Result<MigRequest> Read(const base::Invocation& invocation);
 
   // What the boot unit would have to select for the same: nothing for words, or for some GPUs only.
-  [[nodiscard]] BootSelection Selection() const;
+  [[nodiscard]] service::mig::BootSelection Selection() const;
 
   // For the GPUs that --gpu names, else for all that are meant. Fails (kInvalid) where it is for no
   // GPU, whether it turns MIG on or off, for none that can do the MIG that is wanted, or for one

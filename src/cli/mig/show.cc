@@ -10,13 +10,13 @@
 #include "cli/draw/draw_holders.h"
 #include "cli/draw/draw_slices.h"
 #include "cli/draw/quantity.h"
-#include "cli/draw/words.h"
 #include "cli/exit_status.h"
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
 #include "cli/status/status_document.h"
 #include "model/mig_plan.h"
 #include "model/unread.h"
+#include "model/words.h"
 
 namespace partita::cli {
 

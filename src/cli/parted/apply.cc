@@ -22,9 +22,9 @@ int Run(const base::Invocation& invocation) {
   std::optional<Selected> selected;
   Outcome outcome = LoadSelected(invocation, selected);
   if (!outcome) {
-    const BootSelection selection{invocation.Get("config-file").value_or(""),
-                                  invocation.Get("hooks-file").value_or(""),
-                                  selected->config->name};
+    const service::mig::BootSelection selection{invocation.Get("config-file").value_or(""),
+                                                invocation.Get("hooks-file").value_or(""),
+                                                selected->config->name};
     outcome = Changed(
         invocation, Flags(), selection,
         [&](const model::Inventory& node) {

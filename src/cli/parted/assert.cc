@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "base/text.h"
-#include "cli/mig/compare.h"
 #include "cli/mig/validate.h"
 #include "cli/mig/without_driver.h"
 #include "cli/parted/commands.h"
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
+#include "service/mig/differences.h"
 #include "service/mig/node_goal.h"
 
 namespace partita::cli::parted {
@@ -34,7 +34,7 @@ Outcome AssertedThroughPci(const Selected& selected) {
   if (const std::vector<std::string> why = service::mig::OutOfReach(*node, *goal); !why.empty()) {
     return Failure{base::Join(why, "; "), kExitNoDriver};
   }
-  const auto differences = Differences(*node, *goal, true);
+  const auto differences = service::mig::Differences(*node, *goal, true);
   if (!differences.ok()) return Fail(differences.error());
   return differences->empty() ? Outcome() : NotApplied();
 }
@@ -75,7 +75,7 @@ Outcome Asserted(const Invocation& invocation) {
       service::mig::ResolveConfig(selected->file, *selected->config, node);
   if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
   const bool mode_only = invocation.Has("mode-only");
-  const auto differences = Differences(node, *goal, mode_only);
+  const auto differences = service::mig::Differences(node, *goal, mode_only);
   if (!differences.ok()) return Fail(differences.error());
   if (!differences->empty()) return NotApplied();
   // Of modes the reference says here that they are right.

@@ -1,4 +1,5 @@
 #include "cli/parted/change.h"
+#include "cli/report_error.h"
 
 #include <map>
 #include <optional>
@@ -9,15 +10,16 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/mig/awaited.h"
 #include "cli/mig/change.h"
-#include "cli/mig/compare.h"
-#include "cli/mig/memory.h"
 #include "cli/mig/without_driver.h"
 #include "cli/parted/node.h"
 #include "cli/parted/parted.h"
 #include "hw/inventory_reader.h"
 #include "hw/mig_control.h"
+#include "service/mig/applied.h"
+#include "service/mig/awaited.h"
+#include "service/mig/differences.h"
+#include "service/mig/hooks.h"
 #include "service/mig/lock.h"
 #include "service/mig/node_plan.h"
 
@@ -38,8 +40,8 @@ class Change {
   Change(const Invocation& invocation,
          service::mig::NodeGoalFn goal,
          service::mig::NodeGoalFn modes,
-         HookRunner hooks,
-         BootSelection selection)
+         service::mig::HookRunner hooks,
+         service::mig::BootSelection selection)
       : invocation_(invocation),
         selection_(std::move(selection)),
         goal_(std::move(goal)),
@@ -62,7 +64,9 @@ class Change {
     if (const Result<void> hook = hooks_.Run("apply-exit"); !hook.ok() && !outcome) {
       outcome = Fail(hook.error());
     }
-    if (Lasts(outcome) && !invocation_.Has("mode-only")) KeepSelection(selection_);
+    if (Lasts(outcome) && !invocation_.Has("mode-only")) {
+      for (const std::string& warning : service::mig::KeepSelection(selection_)) Warn(warning);
+    }
     return outcome;
   }
 
@@ -76,8 +80,8 @@ class Change {
   }
 
   void Remember() const {
-    if (applied_) RememberApplied(*applied_, goal_);
-    if (awaited_) RememberAwaited(*awaited_, goal_, tried_);
+    if (applied_) WarnUnlessRemembered(service::mig::RememberApplied(*applied_, goal_));
+    if (awaited_) WarnUnlessRemembered(service::mig::RememberAwaited(*awaited_, goal_, tried_));
   }
 
   // Modes, or everything; the hook runs only when there is something to change.
@@ -88,7 +92,7 @@ class Change {
     if (unread) return unread;
     const Result<service::mig::NodeGoal> goal = goal_(node);
     if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
-    const auto differences = Differences(node, *goal, modes);
+    const auto differences = service::mig::Differences(node, *goal, modes);
     if (!differences.ok()) return Fail(differences.error());
     Debug("{} of {} GPUs have other {}", differences->size(), goal->size(),
           modes ? "modes" : "devices");
@@ -110,7 +114,7 @@ class Change {
     if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
     const std::vector<std::string> why = service::mig::OutOfReach(*node, *goal);
     if (why.empty()) {
-      const auto differences = Differences(*node, *goal, true);
+      const auto differences = service::mig::Differences(*node, *goal, true);
       if (!differences.ok()) return Fail(differences.error());
       if (differences->empty()) return std::nullopt;
     }
@@ -150,9 +154,9 @@ class Change {
       applied_ = std::move(report->after);
     } else if (report->reset_required) {
       awaited_ = std::move(report->after);
-      tried_ = invocation_.Has("mode-only") ? Tried::kModesAlone
-               : modes                      ? Tried::kModesFirst
-                                            : Tried::kEverything;
+      tried_ = invocation_.Has("mode-only") ? service::mig::Tried::kModesAlone
+               : modes                      ? service::mig::Tried::kModesFirst
+                                            : service::mig::Tried::kEverything;
     }
     return outcome;
   }
@@ -183,12 +187,12 @@ class Change {
   }
 
   const Invocation& invocation_;
-  const BootSelection selection_;
+  const service::mig::BootSelection selection_;
   service::mig::NodeGoalFn goal_, modes_;
-  HookRunner hooks_;
+  service::mig::HookRunner hooks_;
   // The node after the last step, to be remembered: as wanted, or with modes that wait.
   std::optional<model::Inventory> applied_, awaited_;
-  Tried tried_ = Tried::kEverything;  // of awaited_
+  service::mig::Tried tried_ = service::mig::Tried::kEverything;  // of awaited_
   hw::InventoryReader reader_;
   hw::MigControl control_;
 };
@@ -206,25 +210,35 @@ std::map<std::string, std::string> FlagVariables(const Invocation& invocation,
   return variables;
 }
 
-Result<HookRunner> LoadHooks(const Invocation& invocation, const std::vector<Option>& options) {
+Result<service::mig::HookRunner> LoadHooks(const Invocation& invocation,
+                                           const std::vector<Option>& options) {
   config::HooksFile hooks;
   if (const std::optional<std::string> path = invocation.Get("hooks-file");
       path && !path->empty()) {
-    TRY_VOID(CheckSelectable(*path), "error parsing hooks file");
+    TRY_VOID(service::mig::CheckSelectable(*path), "error parsing hooks file");
     TRY(loaded, config::HooksFile::Load(*path), "error parsing hooks file");
     hooks = std::move(loaded);
   }
-  return HookRunner(std::move(hooks), FlagVariables(invocation, options), invocation.Has("debug"));
+  service::mig::HookOptions around;
+  around.variables = FlagVariables(invocation, options);
+  around.stop = &StopFlag();
+  around.wrote = ShowOutput;
+  if (invocation.Has("debug")) {
+    around.starts = [](std::string_view point, const std::string& command) {
+      PrintLog(Level::kDebug, fmt::format("{}: {}", point, command));
+    };
+  }
+  return service::mig::HookRunner(std::move(hooks), std::move(around));
 }
 
 }  // namespace
 
 Outcome Changed(const Invocation& invocation,
                 const std::vector<Option>& options,
-                const BootSelection& selection,
+                const service::mig::BootSelection& selection,
                 service::mig::NodeGoalFn goal,
                 service::mig::NodeGoalFn modes) {
-  Result<HookRunner> hooks = LoadHooks(invocation, options);
+  Result<service::mig::HookRunner> hooks = LoadHooks(invocation, options);
   if (!hooks.ok()) return Fail(hooks.error(), kExitInvalidInput);
   return Change(invocation, std::move(goal), std::move(modes), *std::move(hooks), selection).Run();
 }

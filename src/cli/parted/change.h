@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "base/command_line.h"
-#include "cli/mig/boot_selection.h"
 #include "cli/parted/outcome.h"
 #include "service/mig/apply.h"
+#include "service/mig/boot_selection.h"
 
 namespace partita::cli::parted {
 
@@ -15,7 +15,7 @@ namespace partita::cli::parted {
 // Once everything is applied or waits for a reset, `selection` is what the next boot selects.
 [[nodiscard]] Outcome Changed(const base::Invocation& invocation,
                               const std::vector<base::Option>& options,
-                              const BootSelection& selection,
+                              const service::mig::BootSelection& selection,
                               service::mig::NodeGoalFn goal,
                               service::mig::NodeGoalFn modes = nullptr);
 

@@ -5,11 +5,11 @@
 
 #include "base/files.h"
 #include "base/value.h"
-#include "cli/mig/checkpoint.h"
 #include "cli/parted/change.h"
 #include "cli/parted/commands.h"
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
+#include "service/mig/checkpoint.h"
 
 namespace partita::cli::parted {
 
@@ -25,7 +25,7 @@ Outcome Checkpointed(const Invocation& invocation) {
   hw::InventoryReader reader(Reading());
   model::Inventory node;
   if (Outcome failure = ReadNode(reader, node)) return failure;
-  const Result<base::Value> document = CheckpointDocument(node);
+  const Result<base::Value> document = service::mig::CheckpointDocument(node);
   if (!document.ok()) return Fail(document.error());
   const Result<void> written = base::WriteFileAtomically(*path, base::ToJson(*document), 0600);
   return written.ok() ? Outcome() : Fail(written.error());
@@ -51,7 +51,8 @@ Outcome Restored(const Invocation& invocation) {
   if (!path || path->empty()) return MissingFlag("checkpoint-file");
   Result<std::string> text = base::ReadFile(*path);
   if (!text.ok()) return Unreadable(text.error());
-  const Result<Checkpoint> checkpoint = Checkpoint::Parse(*std::move(text), *path);
+  const Result<service::mig::Checkpoint> checkpoint =
+      service::mig::Checkpoint::Parse(*std::move(text), *path);
   if (!checkpoint.ok()) return Unreadable(checkpoint.error());
   return Changed(invocation, RestoreFlags(), {},
                  [&](const model::Inventory& node) { return checkpoint->Resolve(node); });

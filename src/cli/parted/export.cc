@@ -8,10 +8,10 @@
 
 #include "base/files.h"
 #include "base/value.h"
-#include "cli/mig/export.h"
 #include "cli/parted/commands.h"
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
+#include "service/mig/generated_config.h"
 
 namespace partita::cli::parted {
 
@@ -23,7 +23,7 @@ using base::Result;
 
 // To the byte as the reference writes it, since its output is compared and kept in files.
 std::string TextOf(const base::Value& config, std::string_view format) {
-  if (format == "yaml") return ConfigYaml(config);
+  if (format == "yaml") return service::mig::ConfigYaml(config);
   std::string json = base::ToJson(config);
   if (json.ends_with('\n')) json.pop_back();
   return json;
@@ -57,13 +57,13 @@ int RunExport(const Invocation& invocation) {
   return Finish(invocation,
                 Emit(invocation,
                      [&](const model::Inventory& node) -> Result<base::Value> {
-                       return ExportConfig(node, label);
+                       return service::mig::ExportConfig(node, label);
                      }),
                 "");
 }
 
 int RunGenerate(const Invocation& invocation) {
-  return Finish(invocation, Emit(invocation, GenerateConfig), "");
+  return Finish(invocation, Emit(invocation, service::mig::GenerateConfig), "");
 }
 
 Option FormatFlag() {

@@ -29,7 +29,7 @@ Line SectionHeading(const std::string& title, const Look& look) {
   return line.Add(Repeat(look.glyphs().rule, std::max(look.width - line.width(), 0)), Ink::kFaint);
 }
 
-std::string HowMany(const NodeReport& report) {
+std::string HowMany(const model::NodeReport& report) {
   const std::size_t shown = report.inventory.gpus.size();
   if (shown < report.gpus_on_node) return fmt::format("{} of {} GPUs", shown, report.gpus_on_node);
   return shown == 0 ? "no GPU" : Count(shown, "GPU", "GPUs");
@@ -53,7 +53,7 @@ Totals Sum(const model::Inventory& inventory) {
   return totals;
 }
 
-Lines Header(const NodeReport& report, const Look& look) {
+Lines Header(const model::NodeReport& report, const Look& look) {
   const model::Inventory& inventory = report.inventory;
   std::vector<Line> pieces = {Line().Add(Clean(report.host, look.utf8), Ink::kStrong)};
   const auto labelled = [&](std::string_view label, const std::string& value) {
@@ -97,7 +97,7 @@ Lines Header(const NodeReport& report, const Look& look) {
   return lines;
 }
 
-void AddGpus(const NodeReport& report, bool details, const Look& look, Lines& lines) {
+void AddGpus(const model::NodeReport& report, bool details, const Look& look, Lines& lines) {
   const std::vector<model::Gpu>& gpus = report.inventory.gpus;
   if (look.width < kTwoColumns || gpus.size() < 2) {
     for (const model::Gpu& gpu : gpus) {
@@ -197,7 +197,7 @@ void AddLegend(const model::Inventory& inventory, const Look& look, Lines& lines
 
 }  // namespace
 
-Lines DrawStatus(const NodeReport& report, bool details, const Look& look) {
+Lines DrawStatus(const model::NodeReport& report, bool details, const Look& look) {
   const model::Inventory& inventory = report.inventory;
   Lines lines = Header(report, look);
   lines.emplace_back();

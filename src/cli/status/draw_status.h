@@ -3,11 +3,11 @@
 #include <string>
 
 #include "cli/draw/drawing.h"
-#include "cli/status/node_report.h"
+#include "model/node_report.h"
 
 namespace partita::cli {
 
 // The node for a person: header, GPUs, links, GPUs bound to vfio, what could not be read, legend.
-[[nodiscard]] Lines DrawStatus(const NodeReport& report, bool details, const Look& look);
+[[nodiscard]] Lines DrawStatus(const model::NodeReport& report, bool details, const Look& look);
 
 }  // namespace partita::cli

@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/status/sample_inventories.h"
+#include "model/testing/sample_inventories.h"
 #include "tests/golden/golden.h"
 
 namespace partita::cli {
@@ -12,7 +12,7 @@ namespace {
 
 struct Picture {
   const char* name;  // of the golden file
-  NodeReport (*node)();
+  model::NodeReport (*node)();
   int width = 80;
   bool colour = false;
   bool utf8 = true;
@@ -32,27 +32,28 @@ TEST_P(DrawStatusGolden, LooksAsReviewed) {
 INSTANTIATE_TEST_SUITE_P(
     Pictures,
     DrawStatusGolden,
-    testing::Values(Picture{"h200-idle-80", H200Idle},
-                    Picture{"h200-idle-120", H200Idle, 120},
-                    Picture{"h200-idle-details", H200Idle, 100, false, true, true},
-                    Picture{"dgx-mixed-80", DgxA100Mixed},
-                    Picture{"dgx-mixed-120", DgxA100Mixed, 120},
-                    Picture{"dgx-mixed-180", DgxA100Mixed, 180},
-                    Picture{"dgx-mixed-80-ascii", DgxA100Mixed, 80, false, false},
-                    Picture{"dgx-mixed-80-colour", DgxA100Mixed, 80, true},
-                    Picture{"dgx-mixed-details", DgxA100Mixed, 100, false, true, true},
-                    Picture{"dgx-full-80", DgxA100Full},
-                    Picture{"mixed-products-80", MixedProducts},
-                    Picture{"mixed-products-60", MixedProducts, 60},
-                    Picture{"faulty-80", FaultyNode},
-                    Picture{"faulty-80-colour", FaultyNode, 80, true},
-                    Picture{"vfio-80", VfioNode},
-                    Picture{"no-driver-80", NoDriver},
-                    Picture{"kubernetes-60", KubernetesNode, 60},
-                    Picture{"kubernetes-80", KubernetesNode},
-                    Picture{"kubernetes-120", KubernetesNode, 120},
-                    Picture{"hostile-names-80", HostileNames},
-                    Picture{"hostile-names-80-ascii", HostileNames, 80, false, false}),
+    testing::Values(
+        Picture{"h200-idle-80", model::testing::H200Idle},
+        Picture{"h200-idle-120", model::testing::H200Idle, 120},
+        Picture{"h200-idle-details", model::testing::H200Idle, 100, false, true, true},
+        Picture{"dgx-mixed-80", model::testing::DgxA100Mixed},
+        Picture{"dgx-mixed-120", model::testing::DgxA100Mixed, 120},
+        Picture{"dgx-mixed-180", model::testing::DgxA100Mixed, 180},
+        Picture{"dgx-mixed-80-ascii", model::testing::DgxA100Mixed, 80, false, false},
+        Picture{"dgx-mixed-80-colour", model::testing::DgxA100Mixed, 80, true},
+        Picture{"dgx-mixed-details", model::testing::DgxA100Mixed, 100, false, true, true},
+        Picture{"dgx-full-80", model::testing::DgxA100Full},
+        Picture{"mixed-products-80", model::testing::MixedProducts},
+        Picture{"mixed-products-60", model::testing::MixedProducts, 60},
+        Picture{"faulty-80", model::testing::FaultyNode},
+        Picture{"faulty-80-colour", model::testing::FaultyNode, 80, true},
+        Picture{"vfio-80", model::testing::VfioNode},
+        Picture{"no-driver-80", model::testing::NoDriver},
+        Picture{"kubernetes-60", model::testing::KubernetesNode, 60},
+        Picture{"kubernetes-80", model::testing::KubernetesNode},
+        Picture{"kubernetes-120", model::testing::KubernetesNode, 120},
+        Picture{"hostile-names-80", model::testing::HostileNames},
+        Picture{"hostile-names-80-ascii", model::testing::HostileNames, 80, false, false}),
     [](const testing::TestParamInfo<Picture>& picture) {
       std::string name = picture.param.name;
       for (char& c : name) {
@@ -63,13 +64,15 @@ INSTANTIATE_TEST_SUITE_P(
 
 // Whatever the node and the width, nothing sticks out: wrapped lines would tear the boxes.
 TEST(DrawStatus, NeverExceedsTheWidth) {
-  NodeReport (*const nodes[])() = {H200Idle, DgxA100Mixed, DgxA100Full,  MixedProducts, FaultyNode,
-                                   VfioNode, NoDriver,     HostileNames, KubernetesNode};
-  for (NodeReport (*node)() : nodes) {
+  model::NodeReport (*const nodes[])() = {
+      model::testing::H200Idle,      model::testing::DgxA100Mixed, model::testing::DgxA100Full,
+      model::testing::MixedProducts, model::testing::FaultyNode,   model::testing::VfioNode,
+      model::testing::NoDriver,      model::testing::HostileNames, model::testing::KubernetesNode};
+  for (model::NodeReport (*node)() : nodes) {
     for (const bool utf8 : {true, false}) {
       for (int width = 60; width <= 200; ++width) {
         const Look look{width, false, utf8};
-        const NodeReport report = node();
+        const model::NodeReport report = node();
         for (const Line& line : DrawStatus(report, false, look)) {
           ASSERT_LE(line.width(), width) << report.host << ": " << line.ToString(false);
         }
@@ -79,7 +82,8 @@ TEST(DrawStatus, NeverExceedsTheWidth) {
 }
 
 TEST(DrawStatus, NeverSendsAControlCharacterOfAName) {
-  const std::string text = ToString(DrawStatus(HostileNames(), true, Look{}), false);
+  const std::string text =
+      ToString(DrawStatus(model::testing::HostileNames(), true, Look{}), false);
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
     ASSERT_TRUE(byte >= 0x20 || byte == '\n') << static_cast<int>(byte);
@@ -87,14 +91,14 @@ TEST(DrawStatus, NeverSendsAControlCharacterOfAName) {
 }
 
 TEST(DrawStatus, SaysHowManyGpusTheSelectionLeftOut) {
-  NodeReport report = DgxA100Mixed();
+  model::NodeReport report = model::testing::DgxA100Mixed();
   report.inventory.gpus.resize(2);
   const std::string text = ToString(DrawStatus(report, false, Look{}), false);
   EXPECT_NE(text.find("2 of 8 GPUs"), std::string::npos) << text;
 }
 
 TEST(DrawStatus, ShowsMisplacedInstancesInsteadOfHidingThem) {
-  NodeReport report = DgxA100Mixed();
+  model::NodeReport report = model::testing::DgxA100Mixed();
   report.inventory.gpus[3].mig->instances[0].placement = {2, 4};
   const std::string text = ToString(DrawStatus(report, false, Look{}), false);
   EXPECT_NE(text.find("! GI 2 3g.20gb: slices 4 to 8 overlap another instance"), std::string::npos)

@@ -21,13 +21,13 @@
 #include "cli/draw/screen.h"
 #include "cli/draw/terminal.h"
 #include "cli/exit_status.h"
-#include "cli/gpu_selection.h"
 #include "cli/report_error.h"
 #include "cli/status/draw_status.h"
-#include "cli/status/node_report.h"
 #include "cli/status/status_document.h"
 #include "cli/status/watch.h"
 #include "hw/inventory_reader.h"
+#include "model/gpu_selection.h"
+#include "model/node_report.h"
 
 namespace partita::cli {
 
@@ -114,15 +114,16 @@ std::string Now() {
   return text.data();
 }
 
-base::Result<NodeReport> LookAtNode(hw::InventoryReader& reader, const StatusOptions& options) {
-  NodeReport report;
+base::Result<model::NodeReport> LookAtNode(hw::InventoryReader& reader,
+                                           const StatusOptions& options) {
+  model::NodeReport report;
   report.host = HostName();
   report.time = Now();
   model::Inventory inventory = reader.Read();
   report.gpus_on_node = inventory.gpus.size();
   // Without a driver there is no GPU to choose from: that is the news, not the choice.
   if (inventory.driver) {
-    TRY(selected, SelectGpus(std::move(inventory), options.gpus));
+    TRY(selected, model::SelectGpus(std::move(inventory), options.gpus));
     report.inventory = std::move(selected);
   } else {
     report.inventory = std::move(inventory);
@@ -138,7 +139,7 @@ base::Result<Look> LookFor(const StatusOptions& options, const Terminal& termina
 }
 
 // One report in the form asked for. `streamed`: one of many in a row.
-std::string Render(const NodeReport& report,
+std::string Render(const model::NodeReport& report,
                    const StatusOptions& options,
                    const Look& look,
                    bool streamed) {
@@ -156,7 +157,7 @@ std::string Render(const NodeReport& report,
 }
 
 int ShowOnce(hw::InventoryReader& reader, const StatusOptions& options, const Look& look) {
-  const base::Result<NodeReport> report = LookAtNode(reader, options);
+  const base::Result<model::NodeReport> report = LookAtNode(reader, options);
   if (!report.ok()) return ReportError(report.error());
   const model::Inventory& inventory = report->inventory;
   const int status = inventory.driver ? kExitDone : kExitNoDriver;
@@ -176,16 +177,16 @@ int Watch(hw::InventoryReader& reader,
           const Look& look,
           SignalQueue& signals) {
   // The first look decides whether there is anything to watch.
-  base::Result<NodeReport> report = LookAtNode(reader, options);
+  base::Result<model::NodeReport> report = LookAtNode(reader, options);
   if (!report.ok()) return ReportError(report.error());
   if (!report->inventory.driver && report->inventory.driver_error) {
     ReportError(*report->inventory.driver_error);
     return kExitNoDriver;
   }
   bool fresh = true;
-  const auto refresh = [&]() -> const NodeReport& {
+  const auto refresh = [&]() -> const model::NodeReport& {
     if (!std::exchange(fresh, false)) {
-      base::Result<NodeReport> next = LookAtNode(reader, options);
+      base::Result<model::NodeReport> next = LookAtNode(reader, options);
       // A GPU that was chosen and is gone: the last that was seen of it stays.
       if (next.ok()) report = std::move(next);
     }

@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "cli/draw/words.h"
 #include "model/unread.h"
+#include "model/words.h"
 
 namespace partita::cli {
 
@@ -177,7 +177,7 @@ void SetAbilities(Value& map, const model::Gpu& gpu) {
   if (gpu.architecture != model::Architecture::kUnknown) {
     map.Set("architecture", Token(gpu.architecture));
   }
-  if (gpu.brand) map.Set("brand", BrandToken(*gpu.brand));
+  if (gpu.brand) map.Set("brand", model::BrandToken(*gpu.brand));
   if (gpu.compute_major && gpu.compute_minor) {
     map.Set("computeCapability", fmt::format("{}.{}", *gpu.compute_major, *gpu.compute_minor));
   }
@@ -212,9 +212,9 @@ void SetModes(Value& map, const model::Gpu& gpu) {
                                 .Set("pending", gpu.row_remapping->pending)
                                 .Set("failed", gpu.row_remapping->failed));
   }
-  if (gpu.addressing_mode) map.Set("addressingMode", AddressingToken(*gpu.addressing_mode));
+  if (gpu.addressing_mode) map.Set("addressingMode", model::AddressingToken(*gpu.addressing_mode));
   if (gpu.virtualization_mode) {
-    map.Set("virtualizationMode", VirtualizationToken(*gpu.virtualization_mode));
+    map.Set("virtualizationMode", model::VirtualizationToken(*gpu.virtualization_mode));
   }
   if (gpu.mig) map.Set("mig", MigValue(*gpu.mig));
 }
@@ -311,7 +311,7 @@ Value ProfileDocument(const model::GpuInstanceProfile& profile) {
   return map;
 }
 
-Value StatusDocument(const NodeReport& report) {
+Value StatusDocument(const model::NodeReport& report) {
   const model::Inventory& inventory = report.inventory;
   Value map = Value::Map();
   map.Set("apiVersion", "partita.dev/status/v1").Set("kind", "NodeStatus");

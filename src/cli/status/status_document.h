@@ -1,13 +1,13 @@
 #pragma once
 
 #include "base/value.h"
-#include "cli/status/node_report.h"
+#include "model/node_report.h"
 
 namespace partita::cli {
 
 // The report as a document of schema partita.dev/status/v1 (docs/status-schema.md,
 // apis/status-v1.schema.json). What the driver did not say is absent; lists are always there.
-[[nodiscard]] base::Value StatusDocument(const NodeReport& report);
+[[nodiscard]] base::Value StatusDocument(const model::NodeReport& report);
 
 // A MIG profile, as every document of ours shows it.
 [[nodiscard]] base::Value ProfileDocument(const model::GpuInstanceProfile& profile);

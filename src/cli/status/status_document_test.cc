@@ -2,39 +2,46 @@
 
 #include <gtest/gtest.h>
 
-#include "cli/status/sample_inventories.h"
+#include "model/testing/sample_inventories.h"
 #include "tests/golden/golden.h"
 
 namespace partita::cli {
 namespace {
 
 TEST(StatusDocument, HoldsEverythingThatIsKnownOfAnH200) {
-  golden::ExpectGolden("status/h200-idle.json", base::ToJson(StatusDocument(H200Idle())));
-  golden::ExpectGolden("status/h200-idle.yaml", base::ToYaml(StatusDocument(H200Idle())));
+  golden::ExpectGolden("status/h200-idle.json",
+                       base::ToJson(StatusDocument(model::testing::H200Idle())));
+  golden::ExpectGolden("status/h200-idle.yaml",
+                       base::ToYaml(StatusDocument(model::testing::H200Idle())));
 }
 
 TEST(StatusDocument, HoldsSlicesProcessesAndLinks) {
-  golden::ExpectGolden("status/dgx-mixed.json", base::ToJson(StatusDocument(DgxA100Mixed())));
+  golden::ExpectGolden("status/dgx-mixed.json",
+                       base::ToJson(StatusDocument(model::testing::DgxA100Mixed())));
 }
 
 TEST(StatusDocument, NamesPodsAndContainers) {
-  golden::ExpectGolden("status/kubernetes.json", base::ToJson(StatusDocument(KubernetesNode())));
+  golden::ExpectGolden("status/kubernetes.json",
+                       base::ToJson(StatusDocument(model::testing::KubernetesNode())));
 }
 
 TEST(StatusDocument, LeavesOutWhatAFaultyGpuDoesNotSay) {
-  golden::ExpectGolden("status/faulty.json", base::ToJson(StatusDocument(FaultyNode())));
+  golden::ExpectGolden("status/faulty.json",
+                       base::ToJson(StatusDocument(model::testing::FaultyNode())));
 }
 
 TEST(StatusDocument, SaysWhyThereIsNoDriver) {
-  golden::ExpectGolden("status/no-driver.json", base::ToJson(StatusDocument(NoDriver())));
+  golden::ExpectGolden("status/no-driver.json",
+                       base::ToJson(StatusDocument(model::testing::NoDriver())));
 }
 
 TEST(StatusDocument, ListsGpusBoundToVfio) {
-  golden::ExpectGolden("status/vfio.json", base::ToJson(StatusDocument(VfioNode())));
+  golden::ExpectGolden("status/vfio.json",
+                       base::ToJson(StatusDocument(model::testing::VfioNode())));
 }
 
 TEST(StatusDocument, HasNoAddressForAGpuThatNobodyCanPlace) {
-  NodeReport report = FaultyNode();
+  model::NodeReport report = model::testing::FaultyNode();
   report.inventory.gpus[1].pci = {};
   const base::Value document = StatusDocument(report);
   const base::Value& gpu = document.Find("gpus")->items()[1];
@@ -43,7 +50,7 @@ TEST(StatusDocument, HasNoAddressForAGpuThatNobodyCanPlace) {
 }
 
 TEST(StatusDocument, KeepsNumbersThatTheTablesDoNotKnow) {
-  NodeReport report = H200Idle();
+  model::NodeReport report = model::testing::H200Idle();
   report.inventory.gpus[0].brand = 99;
   const base::Value document = StatusDocument(report);
   EXPECT_EQ(document.Find("gpus")->items()[0].Find("brand")->AsString(), "unknown-99");

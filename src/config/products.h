@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "model/inventory.h"
 
-namespace partita::cli {
+namespace partita::config {
 
 // "A100-SXM4-40GB", …, sorted: what ProductGpu takes.
 [[nodiscard]] std::vector<std::string> ProductNames();
@@ -18,4 +18,4 @@ namespace partita::cli {
 // that there are, otherwise.
 [[nodiscard]] base::Result<model::Gpu> ProductGpu(std::string_view name);
 
-}  // namespace partita::cli
+}  // namespace partita::config

@@ -1,9 +1,9 @@
 // Nodes for tests of renderers: values as drivers report them, fixed by hand.
 #pragma once
 
-#include "cli/status/node_report.h"
+#include "model/node_report.h"
 
-namespace partita::cli {
+namespace partita::model::testing {
 
 [[nodiscard]] NodeReport H200Idle();        // the captured H200, nothing running
 [[nodiscard]] NodeReport DgxA100Mixed();    // eight A100, five of them sliced in different ways
@@ -15,4 +15,4 @@ namespace partita::cli {
 [[nodiscard]] NodeReport KubernetesNode();  // processes of pods, of a container and of nobody
 [[nodiscard]] NodeReport HostileNames();    // texts that would disturb a terminal
 
-}  // namespace partita::cli
+}  // namespace partita::model::testing

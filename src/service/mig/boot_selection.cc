@@ -1,4 +1,4 @@
-#include "cli/mig/boot_selection.h"
+#include "service/mig/boot_selection.h"
 
 #include <array>
 #include <chrono>
@@ -18,7 +18,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 
 namespace {
 
@@ -118,15 +118,11 @@ const char* WhyUnseen(const std::string& path) {
   return nullptr;
 }
 
-void Warn(const std::string& text) {
-  std::fprintf(stderr, "partita: warning: %s\n", base::Printable(text).c_str());
-}
-
 // Without what the next boot could not read, with a word about it.
-BootSelection Seen(BootSelection selection) {
+BootSelection Seen(BootSelection selection, std::vector<std::string>& warnings) {
   const char* why = selection.config_file.empty() ? nullptr : WhyUnseen(selection.config_file);
   if (why != nullptr) {
-    Warn(
+    warnings.push_back(
         fmt::format("{} is not selected for the next boot: {}; what was applied now comes back "
                     "from {}/mig.json. Move it to /etc to have it selected by name",
                     selection.config_file, why, base::StateDirectory()));
@@ -135,17 +131,18 @@ BootSelection Seen(BootSelection selection) {
   }
   why = selection.hooks_file.empty() ? nullptr : WhyUnseen(selection.hooks_file);
   if (why != nullptr) {
-    Warn(fmt::format("the hooks of {} do not run at the next boot: {}. Move it to /etc",
-                     selection.hooks_file, why));
+    warnings.push_back(
+        fmt::format("the hooks of {} do not run at the next boot: {}. Move it to /etc",
+                    selection.hooks_file, why));
     selection.hooks_file.clear();
   }
   return selection;
 }
 
-Result<void> Keep(const BootSelection& wanted) {
+Result<void> Keep(const BootSelection& wanted, std::vector<std::string>& warnings) {
   const std::string path = DropInPath();
   if (!base::Exists(path)) return {};
-  const BootSelection selection = Seen(wanted);
+  const BootSelection selection = Seen(wanted, warnings);
   TRY(before, base::ReadFile(path));
   const std::string after = WithSelection(before, selection);
   if (after == before) return {};
@@ -184,14 +181,16 @@ Result<void> CheckSelectable(const std::string& path) {
       .WithHint("it would stand in the boot unit's drop-in: name the file otherwise");
 }
 
-void KeepSelection(BootSelection selection) {
+std::vector<std::string> KeepSelection(BootSelection selection) {
   // Standard input cannot be read again at boot.
   if (selection.config_file == "-") selection = {};
   selection.config_file = Absolute(selection.config_file);
   selection.hooks_file = Absolute(selection.hooks_file);
-  const Result<void> kept = Keep(selection);
-  if (kept.ok()) return;
-  Warn("the next boot may select something else: " + kept.error().ToString());
+  std::vector<std::string> warnings;
+  if (const Result<void> kept = Keep(selection, warnings); !kept.ok()) {
+    warnings.push_back("the next boot may select something else: " + kept.error().ToString());
+  }
+  return warnings;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::service::mig

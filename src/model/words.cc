@@ -1,11 +1,11 @@
-#include "cli/draw/words.h"
+#include "model/words.h"
 
 #include <array>
 #include <cstddef>
 
 #include <fmt/format.h>
 
-namespace partita::cli {
+namespace partita::model {
 
 namespace {
 
@@ -173,4 +173,4 @@ std::string BrandToken(std::uint32_t brand) { return Numbered(kBrands, brand); }
 std::string AddressingToken(std::uint32_t mode) { return Numbered(kAddressingModes, mode); }
 std::string VirtualizationToken(std::uint32_t mode) { return Numbered(kVirtualizationModes, mode); }
 
-}  // namespace partita::cli
+}  // namespace partita::model

@@ -6,15 +6,16 @@
 #include <string>
 
 #include "base/result.h"
-#include "cli/mig/checkpoint.h"
 #include "model/inventory.h"
 #include "service/mig/apply.h"
+#include "service/mig/checkpoint.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 
-// The GPUs of the goal as they are now, at their places; what is known of other GPUs stays. A
-// failure is told on standard error and changes nothing else: the layout itself is in force.
-void RememberApplied(const model::Inventory& after, const service::mig::NodeGoalFn& goal);
+// The GPUs of the goal as they are now, at their places; what is known of other GPUs stays. After a
+// failure the layout itself is in force, but does not come back after a reboot.
+[[nodiscard]] base::Result<void> RememberApplied(const model::Inventory& after,
+                                                 const NodeGoalFn& goal);
 
 struct Remembered {
   std::optional<Checkpoint> layout;  // absent: nothing was applied yet
@@ -22,4 +23,4 @@ struct Remembered {
 };
 [[nodiscard]] base::Result<Remembered> RecallApplied();
 
-}  // namespace partita::cli
+}  // namespace partita::service::mig

@@ -13,7 +13,7 @@
 #include "model/inventory.h"
 #include "service/mig/node_goal.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 
 // Only GPUs that can do MIG. Profiles are NVML's constants, which mean the same on every board.
 // Fails when a GPU was not wholly read.
@@ -28,10 +28,9 @@ class Checkpoint {
   [[nodiscard]] static base::Result<Checkpoint> Parse(std::string text, std::string file_name);
 
   // GPUs are found by UUID, wherever they are now; kNotFound names those that are gone.
-  [[nodiscard]] base::Result<service::mig::NodeGoal> Resolve(const model::Inventory& node) const;
+  [[nodiscard]] base::Result<NodeGoal> Resolve(const model::Inventory& node) const;
   // The same for those that are there, and the others.
-  [[nodiscard]] base::Result<service::mig::NodeGoal> ResolvePresent(
-      const model::Inventory& node) const;
+  [[nodiscard]] base::Result<NodeGoal> ResolvePresent(const model::Inventory& node) const;
   [[nodiscard]] bool Has(std::string_view uuid) const;
   [[nodiscard]] std::vector<std::string> Gone(const model::Inventory& node) const;
 
@@ -59,10 +58,11 @@ class Checkpoint {
                                                        const model::Inventory& node);
   [[nodiscard]] static std::optional<std::string> WhyGone(const Device& device,
                                                           const model::Inventory& node);
-  [[nodiscard]] static base::Result<service::mig::GpuTarget> ResolveDevice(
-      const Device& device, const model::Inventory& node, std::size_t gpu);
+  [[nodiscard]] static base::Result<GpuTarget> ResolveDevice(const Device& device,
+                                                             const model::Inventory& node,
+                                                             std::size_t gpu);
   std::vector<Device> devices_;
   friend class CheckpointReader;
 };
 
-}  // namespace partita::cli
+}  // namespace partita::service::mig

@@ -5,14 +5,14 @@
 
 #include "model/inventory.h"
 
-namespace partita::cli {
+namespace partita::model {
 
 // One look at a node, as every form of `partita status` shows it.
 struct NodeReport {
   std::string host;
   std::string time;              // RFC 3339, UTC, seconds
   std::size_t gpus_on_node = 0;  // more than the inventory holds when --gpu selected some
-  model::Inventory inventory;
+  Inventory inventory;
 };
 
-}  // namespace partita::cli
+}  // namespace partita::model

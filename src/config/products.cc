@@ -1,4 +1,4 @@
-#include "cli/products.h"
+#include "config/products.h"
 
 #include <algorithm>
 #include <array>
@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/built_in.h"
 #include "config/binders.h"
+#include "config/built_in.h"
 #include "config/document.h"
 #include "config/problems.h"
 #include "model/profile_name.h"
 
-namespace partita::cli {
+namespace partita::config {
 
 namespace {
 
@@ -153,4 +153,4 @@ base::Result<model::Gpu> ProductGpu(std::string_view name) {
                               : fmt::format("did you mean {}?", base::Quoted(meant)));
 }
 
-}  // namespace partita::cli
+}  // namespace partita::config

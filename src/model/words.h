@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "model/inventory.h"
 
-namespace partita::cli {
+namespace partita::model {
 
 [[nodiscard]] std::string_view Word(model::FaultKind kind);
 [[nodiscard]] std::string_view Word(model::ComputeMode mode);
@@ -35,4 +35,4 @@ namespace partita::cli {
 [[nodiscard]] std::string_view Token(model::Architecture architecture);
 [[nodiscard]] std::string_view Token(model::PathLevel level);
 
-}  // namespace partita::cli
+}  // namespace partita::model

@@ -3,10 +3,11 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 
 // Empty: nothing is selected, and the boot unit takes what was applied last.
 struct BootSelection {
@@ -21,9 +22,9 @@ struct BootSelection {
 
 // Lets the next boot bring back what was applied now, where the drop-in exists and would select
 // something else. The reference does this in a hook, before it applies; here it follows success. A
-// file that the boot unit cannot see is not selected: what was applied last is the same. A failure
-// is told on standard error and changes nothing else. The caller holds the changing lock, so that
-// two changes do not leave the layout of one and the selection of the other.
-void KeepSelection(BootSelection selection);
+// file that the boot unit cannot see is not selected: what was applied last is the same. Returns
+// what somebody should know of it; nothing else depends on it. The caller holds the changing lock,
+// so that two changes do not leave the layout of one and the selection of the other.
+[[nodiscard]] std::vector<std::string> KeepSelection(BootSelection selection);
 
-}  // namespace partita::cli
+}  // namespace partita::service::mig

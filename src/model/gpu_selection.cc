@@ -1,4 +1,4 @@
-#include "cli/gpu_selection.h"
+#include "model/gpu_selection.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,10 +12,10 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "cli/draw/words.h"
 #include "model/selector.h"
+#include "model/words.h"
 
-namespace partita::cli {
+namespace partita::model {
 
 namespace {
 
@@ -131,4 +131,4 @@ base::Result<Inventory> SelectGpus(Inventory inventory, const std::vector<std::s
   return inventory;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::model

@@ -7,7 +7,7 @@
 #include "base/value.h"
 #include "model/inventory.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 
 // The node as it is: GPUs that are alike in one entry, in order of first appearance; `devices` is
 // "all" where an entry covers every GPU of its boards, and boards are named only where they differ.
@@ -22,4 +22,4 @@ namespace partita::cli {
 // line, entries not indented below their name.
 [[nodiscard]] std::string ConfigYaml(const base::Value& config);
 
-}  // namespace partita::cli
+}  // namespace partita::service::mig

@@ -1,4 +1,4 @@
-#include "cli/mig/checkpoint.h"
+#include "service/mig/checkpoint.h"
 
 #include <string>
 #include <utility>
@@ -6,16 +6,16 @@
 #include <gtest/gtest.h>
 
 #include "base/value.h"
-#include "cli/status/sample_inventories.h"
+#include "model/testing/sample_inventories.h"
 #include "service/mig/node_plan.h"
 #include "tests/golden/golden.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 namespace {
 
 // The sample node with the profile ids that drivers give compute instances, which it leaves out.
 model::Inventory Node() {
-  model::Inventory node = DgxA100Mixed().inventory;
+  model::Inventory node = model::testing::DgxA100Mixed().inventory;
   for (model::Gpu& gpu : node.gpus) {
     if (!gpu.mig) continue;
     for (model::GpuInstance& instance : gpu.mig->instances) {
@@ -35,10 +35,10 @@ TEST(Checkpoint, IsInForceWhereItWasTaken) {
   const model::Inventory node = Node();
   const std::string text = base::ToJson(CheckpointDocument(node).value());
   const Checkpoint checkpoint = Checkpoint::Parse(text, "checkpoint.json").value();
-  const service::mig::NodeGoal goal = checkpoint.Resolve(node).value();
+  const NodeGoal goal = checkpoint.Resolve(node).value();
   ASSERT_EQ(goal.size(), node.gpus.size());
-  for (const service::mig::GpuTarget& target : goal) {
-    EXPECT_EQ(target, service::mig::AsItIs(node, target.gpu)) << target.gpu;
+  for (const GpuTarget& target : goal) {
+    EXPECT_EQ(target, AsItIs(node, target.gpu)) << target.gpu;
   }
 }
 
@@ -49,7 +49,7 @@ TEST(Checkpoint, FindsGpusByUuidWhereverTheyAre) {
   std::swap(node.gpus[0], node.gpus[3]);
   EXPECT_FALSE(checkpoint.Resolve(node)->front().exact->empty());
   node.gpus.pop_back();
-  const base::Result<service::mig::NodeGoal> goal = checkpoint.Resolve(node);
+  const base::Result<NodeGoal> goal = checkpoint.Resolve(node);
   ASSERT_FALSE(goal.ok());
   EXPECT_EQ(goal.error().code(), base::ErrorCode::kNotFound);
   EXPECT_EQ(goal.error().hint(),
@@ -62,8 +62,7 @@ TEST(Checkpoint, RefusesWhatAGpuDoesNotOffer) {
   const std::size_t start = text.find("\"Start\": 4");
   ASSERT_NE(start, std::string::npos);
   text.replace(start, 10, "\"Start\": 9");
-  const base::Result<service::mig::NodeGoal> goal =
-      Checkpoint::Parse(text, "checkpoint.json")->Resolve(node);
+  const base::Result<NodeGoal> goal = Checkpoint::Parse(text, "checkpoint.json")->Resolve(node);
   ASSERT_FALSE(goal.ok());
   EXPECT_NE(goal.error().message().find("at slice 9"), std::string::npos);
 }
@@ -83,9 +82,9 @@ TEST(Checkpoint, KeepsComputeProfilesThatAreNewerThanThisProgram) {
   const std::string text = base::ToJson(CheckpointDocument(node).value());
   const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(text, "checkpoint.json");
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().ToString();
-  const service::mig::NodeGoal goal = checkpoint->Resolve(node).value();
-  for (const service::mig::GpuTarget& target : goal) {
-    EXPECT_EQ(target, service::mig::AsItIs(node, target.gpu)) << target.gpu;
+  const NodeGoal goal = checkpoint->Resolve(node).value();
+  for (const GpuTarget& target : goal) {
+    EXPECT_EQ(target, AsItIs(node, target.gpu)) << target.gpu;
   }
   const std::string again = base::ToJson(checkpoint->ToDocument());
   EXPECT_NE(again.find("\"ProfileID\": 9"), std::string::npos) << again;
@@ -121,4 +120,4 @@ TEST(Checkpoint, TellsEveryProblemWithItsPlace) {
 }
 
 }  // namespace
-}  // namespace partita::cli
+}  // namespace partita::service::mig

@@ -5,12 +5,12 @@
 #include "service/mig/apply.h"
 #include "service/mig/node_goal.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 
 // A node as it will be once what waits has happened.
 struct AwaitedNode {
   model::Inventory then;
-  service::mig::NodeGoal goal;  // what is as wanted by then; others failed
+  NodeGoal goal;  // what is as wanted by then; others failed
 };
 // How far a change came that left something waiting.
 enum class Tried {
@@ -18,14 +18,12 @@ enum class Tried {
   kModesFirst,  // devices were to follow, on GPUs that do not wait as well
   kEverything
 };
-[[nodiscard]] AwaitedNode Await(const model::Inventory& now,
-                                const service::mig::NodeGoal& goal,
-                                Tried tried);
+[[nodiscard]] AwaitedNode Await(const model::Inventory& now, const NodeGoal& goal, Tried tried);
 
 // Has the boot service finish what waits for a reboot: remembered is what will be, and of GPUs that
 // are done what is. Otherwise a boot would bring back what was applied before this.
-void RememberAwaited(const model::Inventory& now,
-                     const service::mig::NodeGoalFn& goal,
-                     Tried tried);
+[[nodiscard]] base::Result<void> RememberAwaited(const model::Inventory& now,
+                                                 const NodeGoalFn& goal,
+                                                 Tried tried);
 
-}  // namespace partita::cli
+}  // namespace partita::service::mig

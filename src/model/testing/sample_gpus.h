@@ -7,7 +7,7 @@
 
 #include "model/inventory.h"
 
-namespace partita::cli {
+namespace partita::model::testing {
 
 inline constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
 inline constexpr std::uint64_t kGibi = std::uint64_t{1} << 30;
@@ -58,4 +58,4 @@ void Slice(model::Gpu& gpu, model::Mig mig);
 // Puts processes into slices, with their memory.
 void Hold(model::Gpu& gpu, std::vector<model::Process> processes);
 
-}  // namespace partita::cli
+}  // namespace partita::model::testing

@@ -1,4 +1,4 @@
-#include "cli/status/sample_inventories.h"
+#include "model/testing/sample_inventories.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "cli/draw/sample_gpus.h"
+#include "model/testing/sample_gpus.h"
 
-namespace partita::cli {
+namespace partita::model::testing {
 
 namespace {
 
@@ -282,4 +282,4 @@ NodeReport HostileNames() {
   return report;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::model::testing

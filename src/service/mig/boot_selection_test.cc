@@ -1,8 +1,8 @@
-#include "cli/mig/boot_selection.h"
+#include "service/mig/boot_selection.h"
 
 #include <gtest/gtest.h>
 
-namespace partita::cli {
+namespace partita::service::mig {
 namespace {
 
 const BootSelection kOnes{"/etc/mig.yaml", "", "all-1g.5gb"};
@@ -59,4 +59,4 @@ TEST(BootSelection, ChangesNothingASecondTime) {
 }
 
 }  // namespace
-}  // namespace partita::cli
+}  // namespace partita::service::mig

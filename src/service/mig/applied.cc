@@ -1,24 +1,25 @@
-#include "cli/mig/memory.h"
+#include "service/mig/applied.h"
 
-#include <cstdio>
 #include <utility>
 #include <vector>
 
 #include "base/state_file.h"
 #include "base/value.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 
 namespace {
 
 base::StateFile MemoryFile() { return {base::StateDirectory() + "/mig.json", "mig", 1}; }
 
-base::Result<void> Remember(const model::Inventory& after, const service::mig::NodeGoalFn& goal) {
+}  // namespace
+
+base::Result<void> RememberApplied(const model::Inventory& after, const NodeGoalFn& goal) {
   TRY(targets, goal(after));
   // Only what was meant: another GPU may be in a state that nobody can read.
   model::Inventory meant;
   std::vector<std::string> uuids;
-  for (const service::mig::GpuTarget& target : targets) {
+  for (const GpuTarget& target : targets) {
     meant.gpus.push_back(after.gpus[target.gpu]);
     if (const auto& uuid = after.gpus[target.gpu].uuid) uuids.push_back(uuid->value());
   }
@@ -28,15 +29,6 @@ base::Result<void> Remember(const model::Inventory& after, const service::mig::N
   Checkpoint layout = before.layout.value_or(Checkpoint());
   layout.Update(now, uuids);
   return base::WriteState(MemoryFile(), base::ToJson(layout.ToDocument()));
-}
-
-}  // namespace
-
-void RememberApplied(const model::Inventory& after, const service::mig::NodeGoalFn& goal) {
-  const base::Result<void> done = Remember(after, goal);
-  if (done.ok()) return;
-  std::fprintf(stderr, "partita: warning: this will not come back after a reboot: %s\n",
-               done.error().ToString().c_str());
 }
 
 base::Result<Remembered> RecallApplied() {
@@ -51,4 +43,4 @@ base::Result<Remembered> RecallApplied() {
   return remembered;
 }
 
-}  // namespace partita::cli
+}  // namespace partita::service::mig

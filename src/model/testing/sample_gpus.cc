@@ -1,11 +1,11 @@
-#include "cli/draw/sample_gpus.h"
+#include "model/testing/sample_gpus.h"
 
 #include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
 
-namespace partita::cli {
+namespace partita::model::testing {
 
 namespace {
 
@@ -253,4 +253,4 @@ void Hold(Gpu& gpu, std::vector<model::Process> processes) {
   gpu.processes = std::move(processes);
 }
 
-}  // namespace partita::cli
+}  // namespace partita::model::testing

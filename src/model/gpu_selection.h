@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "model/inventory.h"
 
-namespace partita::cli {
+namespace partita::model {
 
 // The inventory with only the GPUs that are asked for: by index ("0"), UUID or the start of one
 // ("GPU-75dc73da"), MIG device UUID (its GPU) or PCI address in any spelling; also those bound to
@@ -16,4 +16,4 @@ namespace partita::cli {
 [[nodiscard]] base::Result<model::Inventory> SelectGpus(model::Inventory inventory,
                                                         const std::vector<std::string>& wanted);
 
-}  // namespace partita::cli
+}  // namespace partita::model

@@ -1,14 +1,14 @@
-#include "cli/mig/awaited.h"
+#include "service/mig/awaited.h"
 
 #include <utility>
 #include <variant>
 
-#include "cli/mig/checkpoint.h"
-#include "cli/mig/memory.h"
-#include "cli/mig/plan.h"
+#include "model/mig_after_plan.h"
+#include "service/mig/applied.h"
+#include "service/mig/checkpoint.h"
 #include "service/mig/node_plan.h"
 
-namespace partita::cli {
+namespace partita::service::mig {
 
 namespace {
 
@@ -16,7 +16,7 @@ bool Waits(const model::Gpu& gpu) {
   return gpu.mig && gpu.mig->enabled != gpu.mig->pending_enabled;
 }
 
-bool HasMode(const model::Gpu& gpu, const service::mig::GpuTarget& target) {
+bool HasMode(const model::Gpu& gpu, const GpuTarget& target) {
   return gpu.mig && gpu.mig->enabled == target.goal.mig_enabled;
 }
 
@@ -31,17 +31,17 @@ void NameComputes(model::Gpu& gpu) {
 
 }  // namespace
 
-AwaitedNode Await(const model::Inventory& now, const service::mig::NodeGoal& goal, Tried tried) {
+AwaitedNode Await(const model::Inventory& now, const NodeGoal& goal, Tried tried) {
   AwaitedNode node{now, {}};
-  for (const service::mig::GpuTarget& target : goal) {
+  for (const GpuTarget& target : goal) {
     const model::Gpu& present = now.gpus[target.gpu];
     const bool follows = tried == Tried::kModesFirst && HasMode(present, target);
     if (!Waits(present) && !follows) {
-      if (service::mig::IsApplied(now, target)) node.goal.push_back(target);
+      if (IsApplied(now, target)) node.goal.push_back(target);
       continue;
     }
-    const service::mig::NodePlan plan = service::mig::PlanNode(now, {target});
-    const service::mig::GpuOutcome& outcome = plan.gpus.front();
+    const NodePlan plan = PlanNode(now, {target});
+    const GpuOutcome& outcome = plan.gpus.front();
     const auto* steps = std::get_if<model::GpuPlan>(&outcome.plan);
     if (steps == nullptr) continue;
     model::Gpu& gpu = node.then.gpus[target.gpu];
@@ -52,14 +52,14 @@ AwaitedNode Await(const model::Inventory& now, const service::mig::NodeGoal& goa
   return node;
 }
 
-void RememberAwaited(const model::Inventory& now,
-                     const service::mig::NodeGoalFn& goal,
-                     Tried tried) {
-  base::Result<service::mig::NodeGoal> targets = goal(now);
-  if (!targets.ok()) return;  // the report has the reason
-  if (tried == Tried::kModesAlone) targets = service::mig::ModeOnly(now, *targets);
+base::Result<void> RememberAwaited(const model::Inventory& now,
+                                   const NodeGoalFn& goal,
+                                   Tried tried) {
+  base::Result<NodeGoal> targets = goal(now);
+  if (!targets.ok()) return {};  // the report has the reason
+  if (tried == Tried::kModesAlone) targets = ModeOnly(now, *targets);
   const AwaitedNode node = Await(now, *targets, tried);
-  RememberApplied(node.then, [&](const model::Inventory&) { return node.goal; });
+  return RememberApplied(node.then, [&](const model::Inventory&) { return node.goal; });
 }
 
-}  // namespace partita::cli
+}  // namespace partita::service::mig
