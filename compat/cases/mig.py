@@ -284,8 +284,7 @@ class Comparisons:
             reference = self._from(self._programs.reference, start, wanted)
             if not reference.applied() or reference.after[0].devices() != {} or reference.destroyed() != 3:
                 raise Failure(f"the reference, which wiped the GPU with success, now: {reference.summary()}")
-            for program in self._programs.ours:
-                must_leave_alone(self._from(program, start, wanted), "1g.18gb")
+            self._ours_leave_alone(start, wanted, "1g.18gb")
 
     def more_than_fits(self):
         start, wanted = self._first({"1g.5gb": 2, "3g.20gb": 1}), self._first({"3g.20gb": 3})
@@ -293,8 +292,7 @@ class Comparisons:
             reference = self._from(self._programs.reference, start, wanted)
             if reference.applied() or reference.after[0].devices() != {} or not reference.destroyed():
                 raise Failure(f"the reference, which wiped the GPU and failed, now: {reference.summary()}")
-            for program in self._programs.ours:
-                must_leave_alone(self._from(program, start, wanted), "3g.20gb")
+            self._ours_leave_alone(start, wanted, "3g.20gb")
 
     def one_wrong_mode(self):
         """One GPU has MIG off, the others are as wanted already."""
@@ -355,21 +353,26 @@ class Comparisons:
                 raise Failure(f"{outcome.name} ended the job")
         return outcome
 
+    def _ours_leave_alone(self, start, wanted, reason):
+        """What can never be is wrong input to partita; under the reference's name it fails as that does."""
+        must_leave_alone(self._from(self._programs.partita, start, wanted), reason, status=2)
+        must_leave_alone(self._from(self._programs.drop_in, start, wanted), reason, status=1)
+
     def _must_make(self, outcome):
         if not outcome.applied():
             raise Failure(f"{outcome.name}: exit {outcome.done.returncode}: {last_words(outcome.done)}")
         check_assert(self._node, self._context.scratch("mig-config.yaml"), "wanted")
 
 
-def must_refuse(outcome, reason):
+def must_refuse(outcome, reason, status=1):
     try:
-        check_refusal(outcome.done, reason)
+        check_refusal(outcome.done, reason, status=status)
     except Failure as failure:
         raise Failure(f"the {outcome.name} no longer fails with {reason!r}: {failure}: {outcome.summary()}") from None
 
 
-def must_leave_alone(outcome, reason):
-    must_refuse(outcome, reason)
+def must_leave_alone(outcome, reason, status):
+    must_refuse(outcome, reason, status)
     if outcome.touched() or outcome.before != outcome.after:
         raise Failure(f"{outcome.name} changed something before it refused: {outcome.summary()}")
 
