@@ -103,6 +103,20 @@ TEST(NodeGoalTest, RefusesAGpuThatCannotBeAsked) {
             "      |     ^ fell off the bus: reboot the node");
 }
 
+// Left out as one without MIG, it would count as configured.
+TEST(NodeGoalTest, LeavesNoGpuOutWhoseMigCannotBeRead) {
+  model::Gpu half = ProductGpu("H200");
+  half.faults.push_back({model::FaultKind::kResetRequired, "needs a reset"});
+  for (model::Gpu gpu : {WithoutMig(), half}) {
+    gpu.mig_error = base::Error(base::ErrorCode::kInternal, "mode: Unknown Error");
+    const base::Result<NodeGoal> goal =
+        ResolveText("  - {devices: all, mig-enabled: true, mig-devices: {}}\n", Node({gpu}));
+    ASSERT_FALSE(goal.ok());
+    EXPECT_EQ(goal.error().ToString(),
+              "GPU 0: what MIG has made of it cannot be read: mode: Unknown Error");
+  }
+}
+
 TEST(NodeGoalTest, RefusesEntriesThatDisagree) {
   const model::Inventory node = Node({ProductGpu("H200")});
   const std::string first = "  - {devices: all, mig-enabled: true, mig-devices: {1g: 2}}\n";

@@ -137,6 +137,22 @@ TEST(NodePlanTest, TakesNothingUnreadForAbsent) {
             "GPU 0: what MIG has made of it cannot be read: instances: Unknown Error");
 }
 
+TEST(NodePlanTest, DividesNoInstanceAnewUnderUnknownHolders) {
+  model::Inventory node = Node({GpuWith(kA100, "3g.20gb@4")});
+  node.gpus[0].processes_error = base::Error(base::ErrorCode::kInternal, "list: Unknown Error");
+  const NodePlan plan = PlanNode(node, {Target(node, 0, "3 x 1c.3g.20gb")});
+  EXPECT_TRUE(plan.Refused() || plan.Blocked());
+  EXPECT_EQ(AllReasons(node, plan),
+            (std::vector<std::string>{"GPU 0: who uses it cannot be read: list: Unknown Error"}));
+}
+
+TEST(NodePlanTest, AResetThatIsLeftOutHelpsNoInstanceInUse) {
+  const model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0*")});
+  const NodePlan plan = WithoutResets(PlanNode(node, {{0, {false, {}}}}));
+  EXPECT_TRUE(plan.Blocked()) << "the mode could wait, but the instance goes now";
+  EXPECT_FALSE(std::get<model::GpuPlan>(plan.gpus[0].plan).blockers.empty()) << "and says for whom";
+}
+
 TEST(NodePlanTest, ChangesNoModeUnderUnknownHolders) {
   model::Inventory node = Node({ProductGpu("H200"), ProductGpu(kA100)});
   for (model::Gpu& gpu : node.gpus)
