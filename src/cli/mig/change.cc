@@ -16,13 +16,9 @@
 #include "cli/mig/plan.h"
 #include "cli/mig/request.h"
 #include "cli/mig/show.h"
-#include "cli/mig/without_driver.h"
 #include "cli/report_error.h"
-#include "service/mig/applied.h"
-#include "service/mig/awaited.h"
-#include "service/mig/boot_selection.h"
-#include "service/mig/lock.h"
 #include "service/mig/node_plan.h"
+#include "service/mig/procedure.h"
 
 namespace partita::cli {
 
@@ -181,9 +177,18 @@ Value ResultDocument(const ApplyReport& report) {
       .Set("gpus", *MigShowDocument(report.after).Find("gpus"));
 }
 
-int ResultStatus(const ApplyReport& report) {
-  if (report.applied) return kExitDone;
-  return report.reset_required ? kExitResetRequired : kExitNotApplied;
+int ExitStatus(service::mig::ChangeStatus status) {
+  switch (status) {
+    case service::mig::ChangeStatus::kDone: return kExitDone;
+    case service::mig::ChangeStatus::kFailed: return kExitError;
+    case service::mig::ChangeStatus::kInvalid: return kExitInvalidInput;
+    case service::mig::ChangeStatus::kUndecided:
+    case service::mig::ChangeStatus::kNotApplied: return kExitNotApplied;
+    case service::mig::ChangeStatus::kBlocked: return kExitBlocked;
+    case service::mig::ChangeStatus::kResetRequired: return kExitResetRequired;
+    case service::mig::ChangeStatus::kNoDriver: return kExitNoDriver;
+  }
+  return kExitError;
 }
 
 namespace {
@@ -203,53 +208,48 @@ std::optional<int> GiveUp(Question& question) {
   return kExitNotApplied;
 }
 
-// The change from its plan to what became of it; nothing where the plan is to be shown anew, or
-// somebody has to be asked first.
-std::optional<int> ChangeUnderLock(const MigOptions& options,
-                                   const ChangeRequest& request,
-                                   const service::mig::BootSelection& selection,
-                                   hw::InventoryReader& reader,
-                                   Question& question) {
-  const base::Result<service::mig::ChangeLock> lock =
-      service::mig::ChangeLock::Acquire({.command = request.command,
-                                         .wait = request.wait,
-                                         .stop = &StopFlag(),
-                                         .waiting = SayWhoIsWaitedFor});
-  if (!lock.ok()) return ReportError(lock.error());
-  const model::Inventory node = reader.Read();
-  if (NeedsPci(options.reader, node) && request.modes) {
-    if (request.options.mode_only) return CarryOutWithoutDriver(options, request);
-    std::fputs("partita: no driver is loaded: only MIG modes can be changed, with --mode-only\n",
-               stderr);
+// What became of it, or nothing where the plan is to be shown anew.
+std::optional<int> ReportEnd(const MigOptions& options,
+                             const ChangeRequest& request,
+                             const service::mig::ChangeEnd& end,
+                             Question& question) {
+  for (const std::string& warning : end.warnings) Warn(warning);
+  if (end.error) {
+    const bool no_driver = end.status == service::mig::ChangeStatus::kNoDriver;
+    if (!no_driver) return ReportNothingChanged(*end.error);
+    if (!end.driver_loaded && request.modes) {
+      std::fputs("partita: no driver is loaded: only MIG modes can be changed, with --mode-only\n",
+                 stderr);
+    }
+    return Report({SayWhereToFind(*end.error), kExitNoDriver});
   }
-  if (!node.driver) {
-    const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");
-    return Report({SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver});
-  }
-  if (const auto status = ShowPlan(options, request, node, question)) return *status;
-  if (question.open) return std::nullopt;
-  hw::MigControl control(options.reader);
-  service::mig::ApplyOptions agreed = request.options;
-  agreed.agreed = question.shown;
-  const base::Result<ApplyReport> report =
-      service::mig::Apply(reader, control, request.goal, agreed, ShowSteps(), &StopFlag());
-  if (!report.ok()) return ReportNothingChanged(report.error());
-  if (report->outdated) return GiveUp(question);
-  if (report->applied) {
-    WarnUnlessRemembered(service::mig::RememberApplied(report->after, request.goal));
-  } else if (report->reset_required) {
-    const auto tried = request.options.mode_only ? service::mig::Tried::kModesAlone
-                                                 : service::mig::Tried::kEverything;
-    WarnUnlessRemembered(service::mig::RememberAwaited(report->after, request.goal, tried));
-  }
-  // What waits for a reboot is finished by that boot.
-  const bool lasts = report->applied || report->reset_required;
-  if (lasts && !request.options.mode_only) {
-    for (const std::string& warning : service::mig::KeepSelection(selection)) Warn(warning);
-  }
-  Print(options, ResultDocument(*report),
-        [&](const Look& look) { return DrawResult(*report, look); });
-  return ResultStatus(*report);
+  if (end.report->outdated) return GiveUp(question);
+  Print(options, ResultDocument(*end.report),
+        [&](const Look& look) { return DrawResult(*end.report, look); });
+  return ExitStatus(end.status);
+}
+
+service::mig::ChangeOrder OrderOf(const ChangeRequest& request,
+                                  const service::mig::BootSelection& selection) {
+  service::mig::ChangeOrder order;
+  order.goal = request.goal;
+  order.modes = request.modes;
+  order.options = request.options;
+  order.lock.emplace();
+  order.lock->command = request.command;
+  order.lock->wait = request.wait;
+  order.lock->stop = &StopFlag();
+  order.lock->waiting = SayWhoIsWaitedFor;
+  order.selection = selection;
+  order.progress = ShowSteps();
+  order.through_pci = [] {
+    std::fputs(
+        "partita: no driver is loaded: MIG modes are changed through PCI, MIG devices are left "
+        "for when it is\n",
+        stderr);
+  };
+  order.stop = &StopFlag();
+  return order;
 }
 
 }  // namespace
@@ -258,14 +258,23 @@ int CarryOutChange(const MigOptions& options,
                    const ChangeRequest& request,
                    const service::mig::BootSelection& selection) {
   StopOnSignals();
-  hw::InventoryReader reader(options.reader);
+  service::mig::ChangeProcedure procedure(options.reader);
+  service::mig::ChangeOrder order = OrderOf(request, selection);
   Question question;
+  std::optional<int> status;
+  order.agree = [&](const model::Inventory& node) {
+    status = ShowPlan(options, request, node, question);
+    return service::mig::Agreement{!status && !question.open, question.shown};
+  };
   for (;;) {
-    const auto status = ChangeUnderLock(options, request, selection, reader, question);
+    const service::mig::ChangeEnd end = procedure.Run(order);
     if (status) return *status;
+    if (!question.open) {
+      if (const auto ended = ReportEnd(options, request, end, question)) return *ended;
+    }
     // Without the lock, and with the driver closed: a question that nobody answers must not keep
     // the boot unit from its work. If the plan is another one by then, it is asked again.
-    reader.Release();
+    procedure.Release();
     if (!question.open || Agrees()) continue;
     std::fputs("partita: nothing was changed\n", stderr);
     return kExitNotApplied;
@@ -288,7 +297,8 @@ int RunMigApply(const base::Invocation& invocation) {
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
   if (!request.ok()) return ReportError(request.error());
   ChangeRequest change = ReadChange(invocation, "partita mig apply");
-  change.goal = [&, told = false](const model::Inventory& node) mutable {
+  bool told = false;
+  change.goal = [&](const model::Inventory& node) {
     base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
     if (goal.ok() && !std::exchange(told, true)) request->WarnOfLeftOut(node, *goal);
     return goal;

@@ -11,6 +11,7 @@
 #include "cli/mig/node.h"
 #include "service/mig/apply.h"
 #include "service/mig/boot_selection.h"
+#include "service/mig/procedure.h"
 
 namespace partita::cli {
 
@@ -40,8 +41,7 @@ void ShowOutput(const std::string& output);
 // What became of a change, for a person and as partita.dev/mig/v1, kind MigResult.
 [[nodiscard]] Lines DrawResult(const service::mig::ApplyReport& report, const Look& look);
 [[nodiscard]] base::Value ResultDocument(const service::mig::ApplyReport& report);
-// Done, not or only in part, or waiting for a reset.
-[[nodiscard]] int ResultStatus(const service::mig::ApplyReport& report);
+[[nodiscard]] int ExitStatus(service::mig::ChangeStatus status);
 
 // Set by SIGINT, SIGTERM and SIGHUP once StopOnSignals was called.
 [[nodiscard]] std::atomic<bool>& StopFlag();

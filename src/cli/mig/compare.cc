@@ -13,10 +13,10 @@
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
 #include "cli/mig/request.h"
-#include "cli/mig/without_driver.h"
 #include "cli/report_error.h"
 #include "model/mig_plan.h"
 #include "model/mig_wanted.h"
+#include "service/mig/modes_without_driver.h"
 #include "service/mig/node_plan.h"
 
 namespace partita::cli {
@@ -50,14 +50,14 @@ int WithGoal(const base::Invocation& invocation, const std::function<int(const A
 int WithModes(const base::Invocation& invocation, const std::function<int(const Asked&)>& work) {
   const base::Result<MigOptions> options = ReadMigOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
-  hw::InventoryReader reader(options->reader);
-  if (options->model || !NeedsPci(options->reader, reader.Read())) {
+  service::inventory::Reader reader(options->reader);
+  if (options->model || !service::mig::NeedsPci(options->reader, reader.Read())) {
     return WithGoal(invocation, work);
   }
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
   if (!request.ok()) return ReportError(request.error());
   base::Result<model::Inventory> node =
-      service::mig::LookWithoutDriver(PciOptions(options->reader));
+      service::mig::LookWithoutDriver(service::mig::PciOptions(options->reader));
   if (!node.ok()) return ReportError(node.error());
   base::Result<service::mig::NodeGoal> goal = request->ResolveModes(*node);
   if (!goal.ok()) return ReportError(goal.error());

@@ -64,7 +64,7 @@ std::variant<model::Inventory, MigFailure> ReadMigNode(const MigOptions& options
     if (!gpu.ok()) return MigFailure{std::move(gpu).error().Within("--model"), std::nullopt};
     return NodeOf(*std::move(gpu));
   }
-  hw::InventoryReader reader(options.reader);
+  service::inventory::Reader reader(options.reader);
   model::Inventory node = reader.Read();
   if (!node.driver) {
     const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");

@@ -13,14 +13,14 @@
 #include "base/output_format.h"
 #include "base/value.h"
 #include "cli/draw/drawing.h"
-#include "hw/inventory_reader.h"
 #include "model/inventory.h"
 #include "model/mig_geometry.h"
+#include "service/inventory/reader.h"
 
 namespace partita::cli {
 
 struct MigOptions {
-  hw::ReaderOptions reader;
+  service::inventory::ReaderOptions reader;
   base::OutputFormat format = base::OutputFormat::kText;
   Look look;
   std::vector<std::string> gpus;     // of --gpu; empty: all

@@ -19,7 +19,6 @@
 #include "cli/mig/show.h"
 #include "cli/mig/validate.h"
 #include "cli/report_error.h"
-#include "hw/procfs/display_module.h"
 #include "model/mig_after_plan.h"
 #include "model/mig_wanted.h"
 
@@ -276,8 +275,8 @@ void ReportReasons(const model::Inventory& node, const NodePlan& plan) {
   }
 }
 
-void WarnAboutReset(const hw::ReaderOptions& options, const NodePlan& plan) {
-  if (!plan.NeedsReset() || !hw::procfs::DisplayModuleHoldsGpus(options.root)) return;
+void WarnAboutReset(const service::inventory::ReaderOptions& options, const NodePlan& plan) {
+  if (!plan.NeedsReset() || !service::inventory::DisplayModuleHoldsGpus(options)) return;
   std::fputs(
       "partita: warning: nvidia_drm is loaded with mode setting and may hold the GPUs, so that the "
       "reset fails: unload it (modprobe -r nvidia_drm), or use --skip-reset and reboot\n",

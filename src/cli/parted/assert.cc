@@ -7,11 +7,11 @@
 
 #include "base/text.h"
 #include "cli/mig/validate.h"
-#include "cli/mig/without_driver.h"
 #include "cli/parted/commands.h"
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
 #include "service/mig/differences.h"
+#include "service/mig/modes_without_driver.h"
 #include "service/mig/node_goal.h"
 
 namespace partita::cli::parted {
@@ -26,7 +26,8 @@ Failure NotApplied() {
 }
 
 Outcome AssertedThroughPci(const Selected& selected) {
-  const Result<model::Inventory> node = service::mig::LookWithoutDriver(PciOptions(Reading()));
+  const Result<model::Inventory> node =
+      service::mig::LookWithoutDriver(service::mig::PciOptions(Reading()));
   if (!node.ok()) return Fail(node.error());
   const Result<service::mig::NodeGoal> goal =
       service::mig::ResolveModes(selected.file, *selected.config, *node);
@@ -42,7 +43,7 @@ Outcome AssertedThroughPci(const Selected& selected) {
 // The reference judges the file alone, on machines without a GPU too. What these GPUs could not be
 // is told all the same.
 Outcome AssertedValid(const Invocation& invocation, const Selected& selected) {
-  hw::InventoryReader reader(Reading());
+  service::inventory::Reader reader(Reading());
   model::Inventory node;
   if (ReadNode(reader, node)) return std::nullopt;
   const ConfigVerdict verdict = Validate(selected.file, *selected.config, node);
@@ -64,10 +65,10 @@ Outcome Asserted(const Invocation& invocation) {
   std::optional<Selected> selected;
   if (Outcome failure = LoadSelected(invocation, selected)) return failure;
   if (invocation.Has("valid-config")) return AssertedValid(invocation, *selected);
-  hw::InventoryReader reader(Reading());
+  service::inventory::Reader reader(Reading());
   model::Inventory node;
   Outcome unread = ReadNode(reader, node);
-  if (unread && invocation.Has("mode-only") && NeedsPci(Reading(), node)) {
+  if (unread && invocation.Has("mode-only") && service::mig::NeedsPci(Reading(), node)) {
     return AssertedThroughPci(*selected);
   }
   if (unread) return unread;

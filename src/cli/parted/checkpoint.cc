@@ -22,7 +22,7 @@ using base::Result;
 Outcome Checkpointed(const Invocation& invocation) {
   const std::optional<std::string> path = invocation.Get("checkpoint-file");
   if (!path || path->empty()) return MissingFlag("checkpoint-file");
-  hw::InventoryReader reader(Reading());
+  service::inventory::Reader reader(Reading());
   model::Inventory node;
   if (Outcome failure = ReadNode(reader, node)) return failure;
   const Result<base::Value> document = service::mig::CheckpointDocument(node);

@@ -37,7 +37,7 @@ Outcome Emit(const Invocation& invocation,
     return Failure{fmt::format("unrecognized 'output-format': {}", format), kExitInvalidInput,
                    true};
   }
-  hw::InventoryReader reader(Reading());
+  service::inventory::Reader reader(Reading());
   model::Inventory node;
   if (Outcome failure = ReadNode(reader, node)) return failure;
   const Result<base::Value> config = make(node);

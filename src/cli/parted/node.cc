@@ -14,14 +14,14 @@ using base::Error;
 using base::ErrorCode;
 using base::Result;
 
-hw::ReaderOptions Reading() {
-  hw::ReaderOptions options;
+service::inventory::ReaderOptions Reading() {
+  service::inventory::ReaderOptions options;
   options.readings = false;
   options.only_mig = true;
   return options;
 }
 
-Outcome ReadNode(hw::InventoryReader& reader, model::Inventory& node) {
+Outcome ReadNode(service::inventory::Reader& reader, model::Inventory& node) {
   node = reader.Read();
   if (node.driver) return std::nullopt;
   const Error none(ErrorCode::kUnavailable, "no driver answers on this machine");

@@ -7,15 +7,15 @@
 #include "base/command_line.h"
 #include "cli/parted/outcome.h"
 #include "config/mig_config.h"
-#include "hw/inventory_reader.h"
 #include "model/inventory.h"
+#include "service/inventory/reader.h"
 
 namespace partita::cli::parted {
 
-[[nodiscard]] hw::ReaderOptions Reading();
+[[nodiscard]] service::inventory::ReaderOptions Reading();
 
 // Fails when no driver answers.
-[[nodiscard]] Outcome ReadNode(hw::InventoryReader& reader, model::Inventory& node);
+[[nodiscard]] Outcome ReadNode(service::inventory::Reader& reader, model::Inventory& node);
 
 struct Selected {
   config::MigConfigFile file;

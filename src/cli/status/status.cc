@@ -25,9 +25,9 @@
 #include "cli/status/draw_status.h"
 #include "cli/status/status_document.h"
 #include "cli/status/watch.h"
-#include "hw/inventory_reader.h"
 #include "model/gpu_selection.h"
 #include "model/node_report.h"
+#include "service/inventory/reader.h"
 
 namespace partita::cli {
 
@@ -36,7 +36,7 @@ namespace {
 using base::OutputFormat;
 
 struct StatusOptions {
-  hw::ReaderOptions reader;
+  service::inventory::ReaderOptions reader;
   OutputFormat format = OutputFormat::kText;
   LookWish look;
   bool details = false;
@@ -114,7 +114,7 @@ std::string Now() {
   return text.data();
 }
 
-base::Result<model::NodeReport> LookAtNode(hw::InventoryReader& reader,
+base::Result<model::NodeReport> LookAtNode(service::inventory::Reader& reader,
                                            const StatusOptions& options) {
   model::NodeReport report;
   report.host = HostName();
@@ -156,7 +156,7 @@ std::string Render(const model::NodeReport& report,
   return "";
 }
 
-int ShowOnce(hw::InventoryReader& reader, const StatusOptions& options, const Look& look) {
+int ShowOnce(service::inventory::Reader& reader, const StatusOptions& options, const Look& look) {
   const base::Result<model::NodeReport> report = LookAtNode(reader, options);
   if (!report.ok()) return ReportError(report.error());
   const model::Inventory& inventory = report->inventory;
@@ -172,7 +172,7 @@ int ShowOnce(hw::InventoryReader& reader, const StatusOptions& options, const Lo
   return status;
 }
 
-int Watch(hw::InventoryReader& reader,
+int Watch(service::inventory::Reader& reader,
           const StatusOptions& options,
           const Look& look,
           SignalQueue& signals) {
@@ -210,13 +210,13 @@ int RunStatus(const base::Invocation& invocation) {
   const base::Result<Look> look = LookFor(*options, Terminal::Of(STDOUT_FILENO));
   if (!look.ok()) return ReportError(look.error());
   if (!options->watch) {
-    hw::InventoryReader reader(options->reader);
+    service::inventory::Reader reader(options->reader);
     return ShowOnce(reader, *options, *look);
   }
   // Before the reader, whose threads inherit what is blocked.
   base::Result<SignalQueue> signals = SignalQueue::Create();
   if (!signals.ok()) return ReportError(signals.error());
-  hw::InventoryReader reader(options->reader);
+  service::inventory::Reader reader(options->reader);
   return Watch(reader, *options, *look, *signals);
 }
 

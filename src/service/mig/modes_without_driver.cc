@@ -80,6 +80,16 @@ void Verify(const NodeGoal& goal, ApplyReport& report) {
 
 }  // namespace
 
+bool NeedsPci(const hw::ReaderOptions& options, const model::Inventory& node) {
+  return !node.driver && !hw::IsDriverLoaded(options.root);
+}
+
+hw::PciMigOptions PciOptions(const hw::ReaderOptions& options) {
+  hw::PciMigOptions pci;
+  pci.root = options.root;
+  return pci;
+}
+
 base::Result<model::Inventory> LookWithoutDriver(const hw::PciMigOptions& options) {
   TRY(bus, hw::sysfs::ScanPciGpus(options.root));
   model::Inventory node;

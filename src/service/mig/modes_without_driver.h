@@ -4,12 +4,17 @@
 #include <atomic>
 
 #include "base/result.h"
+#include "hw/inventory_reader.h"
 #include "hw/pci_mig.h"
 #include "model/inventory.h"
 #include "service/mig/apply.h"
 #include "service/mig/node_goal.h"
 
 namespace partita::service::mig {
+
+// No driver answers, and none is loaded that could be asked to.
+[[nodiscard]] bool NeedsPci(const hw::ReaderOptions& options, const model::Inventory& node);
+[[nodiscard]] hw::PciMigOptions PciOptions(const hw::ReaderOptions& options);
 
 // The GPUs that no driver has, by address and numbered as the driver will. Of their MIG only the
 // mode is known. A GPU whose mode the driver keeps is off, as it will be when the driver comes, and
