@@ -44,13 +44,14 @@ bool HasUnprintable(std::string_view text) {
   return false;
 }
 
-std::string Printable(std::string_view text, std::string_view kept) {
+std::string Printable(std::string_view text, std::string_view kept, Charset charset) {
   std::string printable;
   printable.reserve(text.size());
   while (!text.empty()) {
     const Character next = DecodeCharacter(text);
-    const bool harmless = !IsUnprintable(next.code) || kept.find(text[0]) != std::string_view::npos;
-    if (harmless)
+    const bool foreign = charset == Charset::kAscii && next.code >= 0x80;
+    const bool harmless = !IsUnprintable(next.code) && !foreign;
+    if (harmless || kept.find(text[0]) != std::string_view::npos)
       printable += text.substr(0, next.bytes);
     else
       printable += '?';

@@ -23,8 +23,12 @@ struct Character {
 
 [[nodiscard]] bool HasUnprintable(std::string_view text);
 
-// With '?' for what is unprintable, except the characters of `kept`: a process chooses its own
-// name, and whoever reads a message about it may be root on a terminal.
-[[nodiscard]] std::string Printable(std::string_view text, std::string_view kept = "");
+enum class Charset : bool { kAscii, kUtf8 };
+
+// With '?' for what is unprintable or outside of the charset, except the characters of `kept`: a
+// process chooses its own name, and whoever reads a message about it may be root on a terminal.
+[[nodiscard]] std::string Printable(std::string_view text,
+                                    std::string_view kept = "",
+                                    Charset charset = Charset::kUtf8);
 
 }  // namespace partita::base

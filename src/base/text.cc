@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
+
 namespace partita::base {
 namespace {
 
@@ -18,25 +20,14 @@ constexpr std::size_t kLongestQuoted = 80;
 constexpr std::size_t kWidestLine = 100;
 constexpr std::size_t kBeforePlace = 40;
 
-bool IsContinuation(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
-
 char LowerAscii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 // The bytes of characters [first, first + count) of the text.
 std::string_view Characters(std::string_view text, std::size_t first, std::size_t count) {
-  std::size_t begin = 0;
-  while (begin < text.size() && first > 0) {
-    ++begin;
-    while (begin < text.size() && IsContinuation(text[begin])) ++begin;
-    --first;
-  }
-  std::size_t end = begin;
-  while (end < text.size() && count > 0) {
-    ++end;
-    while (end < text.size() && IsContinuation(text[end])) ++end;
-    --count;
-  }
-  return text.substr(begin, end - begin);
+  for (; !text.empty() && first > 0; --first) text.remove_prefix(DecodeCharacter(text).bytes);
+  std::size_t end = 0;
+  for (; end < text.size() && count > 0; --count) end += DecodeCharacter(text.substr(end)).bytes;
+  return text.substr(0, end);
 }
 
 // Without its end; empty when the text has fewer lines.
@@ -63,15 +54,6 @@ ShownLine CutAround(std::string_view line, int before_place) {
   const bool more = window.data() + window.size() < line.data() + line.size();
   const std::string text = fmt::format("{}{}{}", skipped > 0 ? "…" : "", window, more ? "…" : "");
   return {text, before - skipped + (skipped > 0 ? 1 : 0)};
-}
-
-// With what a terminal would act on replaced.
-std::string Harmless(std::string text) {
-  for (char& c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\t') || byte == 0x7F) c = '?';
-  }
-  return text;
 }
 
 struct SizeUnit {
@@ -242,10 +224,7 @@ std::string DidYouMean(std::string_view word, std::span<const std::string> candi
 
 std::size_t CountCharacters(std::string_view text) {
   std::size_t count = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    // A continuation byte at the very start belongs to nothing and stands for itself.
-    if (i == 0 || !IsContinuation(text[i])) ++count;
-  }
+  for (; !text.empty(); ++count) text.remove_prefix(DecodeCharacter(text).bytes);
   return count;
 }
 
@@ -276,27 +255,26 @@ std::string Wrap(std::string_view text, std::size_t width, std::size_t indent) {
 }
 
 std::string Quoted(std::string_view text) {
-  const bool cut = text.size() > kLongestQuoted;
-  if (cut) {
-    std::size_t end = kLongestQuoted;
-    while (end > 0 && IsContinuation(text[end])) --end;
-    text = text.substr(0, end);
-  }
   std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += {'\\', c};
-    } else if (c == '\n') {
+  std::size_t read = 0;
+  while (read < text.size()) {
+    const Character next = DecodeCharacter(text.substr(read));
+    if (read + next.bytes > kLongestQuoted) break;
+    const std::string_view bytes = text.substr(read, next.bytes);
+    read += next.bytes;
+    if (next.code == U'"' || next.code == U'\\') {
+      out += fmt::format("\\{}", bytes);
+    } else if (next.code == U'\n') {
       out += "\\n";
-    } else if (c == '\t') {
+    } else if (next.code == U'\t') {
       out += "\\t";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      out += fmt::format("\\x{:02x}", byte);
+    } else if (IsUnprintable(next.code)) {
+      for (const char c : bytes) out += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
     } else {
-      out += c;
+      out += bytes;
     }
   }
+  const bool cut = read < text.size();
   return out + (cut ? "…\"" : "\"");
 }
 
@@ -305,16 +283,17 @@ std::string Snippet(
   const ShownLine shown = CutAround(LineOf(text, line), column > 0 ? column - 1 : 0);
   // The line below repeats tabs, so that the carets stand right wherever tab stops are.
   std::string padding;
-  for (const char c : Characters(shown.text, 0, shown.before)) {
-    if (!IsContinuation(c)) padding += c == '\t' ? '\t' : ' ';
+  for (std::string_view left = Characters(shown.text, 0, shown.before); !left.empty();
+       left.remove_prefix(DecodeCharacter(left).bytes)) {
+    padding += left.front() == '\t' ? '\t' : ' ';
   }
   padding.append(shown.before - std::min(shown.before, padding.size()), ' ');
   const std::size_t characters = CountCharacters(shown.text);
   const std::size_t rest = characters - std::min(shown.before, characters);
   const auto wanted = static_cast<std::size_t>(std::max(length, 1));
   const std::string carets(std::max<std::size_t>(1, std::min(wanted, rest)), '^');
-  return fmt::format("{:5} | {}\n      | {}{}{}{}", line, Harmless(shown.text), padding, carets,
-                     hint.empty() ? "" : " ", hint);
+  return fmt::format("{:5} | {}\n      | {}{}{}{}", line, Printable(shown.text, "\t"), padding,
+                     carets, hint.empty() ? "" : " ", hint);
 }
 
 }  // namespace partita::base

@@ -104,6 +104,12 @@ TEST(Wrap, BreaksAtSpacesAndKeepsNewlines) {
   EXPECT_EQ(Wrap("unbreakable", 4), "unbreakable");
 }
 
+TEST(Quoted, ShowsMarksThatReorderAndBytesThatAreNoText) {
+  EXPECT_EQ(Quoted("a\u202Eb"), "\"a\\xe2\\x80\\xaeb\"");
+  EXPECT_EQ(Quoted("a\xFF"), "\"a\\xff\"");
+  EXPECT_EQ(Quoted("gr\u00FC\u00DFe"), "\"gr\u00FC\u00DFe\"");
+}
+
 TEST(Quoted, ShowsWhatATerminalWouldSwallow) {
   EXPECT_EQ(Quoted("a\"b\\\n\t\x1b[0m"), R"("a\"b\\\n\t\x1b[0m")");
   EXPECT_EQ(Quoted(std::string(100, 'x')), "\"" + std::string(80, 'x') + "…\"");

@@ -7,43 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/text.h"
 #include "base/value.h"
 
 namespace partita::base {
 namespace {
-
-struct Decoded {
-  char32_t character;
-  std::size_t bytes;
-  bool valid;
-};
-
-// The first character of a text that is not empty. What is not UTF-8 (overlong forms and surrogates
-// included) is one invalid byte.
-Decoded DecodeFirst(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return {lead, 1, true};
-  std::size_t length = 0;
-  char32_t character = 0;
-  char32_t smallest = 0;
-  if ((lead & 0xE0) == 0xC0) {
-    length = 2, character = lead & 0x1F, smallest = 0x80;
-  } else if ((lead & 0xF0) == 0xE0) {
-    length = 3, character = lead & 0x0F, smallest = 0x800;
-  } else if ((lead & 0xF8) == 0xF0) {
-    length = 4, character = lead & 0x07, smallest = 0x10000;
-  }
-  if (length == 0 || length > text.size()) return {0xFFFD, 1, false};
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((byte(i) & 0xC0) != 0x80) return {0xFFFD, 1, false};
-    character = (character << 6) | (byte(i) & 0x3F);
-  }
-  const bool surrogate = character >= 0xD800 && character <= 0xDFFF;
-  if (character < smallest || surrogate || character > 0x10FFFF) return {0xFFFD, 1, false};
-  return {character, length, true};
-}
 
 // Control characters, those that YAML or JavaScript take for the end of a line, and what YAML does
 // not allow in a text.
@@ -198,8 +167,8 @@ bool IsPlainInYaml(std::string_view text) {
       text.ends_with(':') || text.starts_with("--- "))
     return false;
   for (std::string_view rest = text; !rest.empty();) {
-    const Decoded next = DecodeFirst(rest);
-    if (!next.valid || NeedsEscape(next.character)) return false;
+    const Character next = DecodeCharacter(rest);
+    if (next.code == kBroken || NeedsEscape(next.code)) return false;
     rest.remove_prefix(next.bytes);
   }
   return !IsReservedWord(text) && !LooksNumeric(text);
@@ -268,14 +237,14 @@ class YamlWriter {
 std::string JsonString(std::string_view text) {
   std::string out = "\"";
   while (!text.empty()) {
-    const Decoded next = DecodeFirst(text);
-    if (!next.valid) {
+    const Character next = DecodeCharacter(text);
+    if (next.code == kBroken) {
       out += "\xEF\xBF\xBD";
-    } else if (next.character == U'"' || next.character == U'\\') {
+    } else if (next.code == U'"' || next.code == U'\\') {
       out += '\\';
-      out += static_cast<char>(next.character);
-    } else if (NeedsEscape(next.character)) {
-      out += Escape(next.character);
+      out += static_cast<char>(next.code);
+    } else if (NeedsEscape(next.code)) {
+      out += Escape(next.code);
     } else {
       out += text.substr(0, next.bytes);
     }

@@ -154,18 +154,7 @@ int DisplayWidth(std::string_view text) {
 }
 
 std::string Clean(std::string_view text, bool utf8) {
-  std::string clean;
-  clean.reserve(text.size());
-  while (!text.empty()) {
-    const base::Character next = base::DecodeCharacter(text);
-    if (base::IsUnprintable(next.code) || (!utf8 && next.code >= 0x80)) {
-      clean += '?';
-    } else {
-      clean += text.substr(0, next.bytes);
-    }
-    text.remove_prefix(next.bytes);
-  }
-  return clean;
+  return base::Printable(text, "", utf8 ? base::Charset::kUtf8 : base::Charset::kAscii);
 }
 
 std::string Fit(std::string_view text, int width, const Glyphs& glyphs) {
