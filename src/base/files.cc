@@ -139,7 +139,9 @@ Result<Destination> FollowLinks(const std::string& path) {
 Result<void> WriteInto(const Destination& to, std::string_view bytes) {
   // A descriptor is copied: opened anew, a file would be written from its beginning. And what was
   // no link a moment ago is not followed if it is one now.
-  const int flags = O_WRONLY | O_NOCTTY | (IsOnProc(ParentOf(to.path)) ? O_TRUNC : O_NOFOLLOW);
+  const int flags = O_WRONLY | O_NOCTTY |
+                    (to.replaceable || IsOnProc(ParentOf(to.path)) ? O_TRUNC : 0) |
+                    (IsOnProc(ParentOf(to.path)) ? 0 : O_NOFOLLOW);
   UniqueFd fd(to.descriptor ? fcntl(*to.descriptor, F_DUPFD_CLOEXEC, 0)
                             : OpenRetrying(to.path, flags));
   if (!fd.valid()) return ErrnoError(fmt::format("open {}", to.path));
@@ -168,13 +170,27 @@ Result<NewFile> MakeBeside(int directory, const std::string& path) {
   }
 }
 
+// What was closed stays closed: a file that is replaced keeps its owner, and of the mode asked for
+// what it had. Not where others may write beside it: they chose who owns what is there.
+Result<mode_t> TakeAfter(int directory, const char* name, int fd, mode_t mode) {
+  struct stat before = {}, around = {};
+  if (fstatat(directory, name, &before, AT_SYMLINK_NOFOLLOW) != 0) return mode;
+  if (fstat(directory, &around) != 0) return ErrnoError("look at a directory");
+  if ((around.st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+      fchown(fd, before.st_uid, before.st_gid) != 0 && errno != EPERM)
+    return ErrnoError(fmt::format("give {} its owner", name));
+  return mode & before.st_mode & 0777;
+}
+
 Result<void> Replace(const std::string& path, std::string_view bytes, mode_t mode) {
   const std::string parent = ParentOf(path);
   const std::string name = path.substr(path.find_last_of('/') + 1);
   const UniqueFd directory(OpenRetrying(parent, O_RDONLY | O_DIRECTORY));
   if (!directory.valid()) return ErrnoError(fmt::format("open {}", parent));
   TRY(beside, MakeBeside(directory.get(), path));
-  Result<void> stored = WriteSyncClose(std::move(beside.fd), path, bytes, mode);
+  const Result<mode_t> kept = TakeAfter(directory.get(), name.c_str(), beside.fd.get(), mode);
+  Result<void> stored = kept.ok() ? WriteSyncClose(std::move(beside.fd), path, bytes, *kept)
+                                  : Result<void>(kept.error());
   if (stored.ok() &&
       renameat(directory.get(), beside.name.c_str(), directory.get(), name.c_str()) != 0)
     stored = ErrnoError(fmt::format("replace {}", path));
@@ -242,14 +258,15 @@ Result<void> RemoveEntry(int parent, const std::string& name, const std::string&
 
 }  // namespace
 
+// A signal that somebody handles ends it: a pipe without a writer would otherwise keep a program
+// that was told to stop.
 Result<std::string> ReadFile(const std::string& path, std::size_t most) {
-  const UniqueFd fd(OpenRetrying(path, O_RDONLY));
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return ErrnoError(fmt::format("open {}", path));
   std::string bytes;
   std::array<char, 16384> buffer;
   for (;;) {
     const ssize_t count = read(fd.get(), buffer.data(), buffer.size());
-    if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoError(fmt::format("read {}", path));
     if (count == 0) return bytes;
     bytes.append(buffer.data(), static_cast<std::size_t>(count));
@@ -269,7 +286,12 @@ Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t m
 
 Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes, mode_t mode) {
   TRY(to, FollowLinks(path));
-  return to.replaceable ? Replace(to.path, bytes, mode) : WriteInto(to, bytes);
+  if (!to.replaceable) return WriteInto(to, bytes);
+  Result<void> replaced = Replace(to.path, bytes, mode);
+  // A file that is mounted over another, as containers have them, cannot be renamed onto.
+  const bool mounted =
+      !replaced.ok() && replaced.error().native() && replaced.error().native()->value == EBUSY;
+  return mounted ? WriteInto(to, bytes) : replaced;
 }
 
 Result<std::vector<std::string>> ListDirectory(const std::string& path) {

@@ -63,7 +63,7 @@ TEST_F(AtomicWrite, WritesIntoAPipe) {
 
 TEST_F(AtomicWrite, ReplacesWhatLinksPointToAndKeepsThem) {
   ASSERT_TRUE(MakeDirectories(Path("d"), 0755).ok());
-  ASSERT_TRUE(WriteFile(Path("d/f"), "old", 0600).ok());
+  ASSERT_TRUE(WriteFile(Path("d/f"), "old", 0644).ok());
   ASSERT_EQ(symlink("d/f", Path("relative").c_str()), 0);
   ASSERT_EQ(symlink(Path("relative").c_str(), Path("absolute").c_str()), 0);
   ASSERT_TRUE(WriteFileAtomically(Path("absolute"), "new", 0640).ok());

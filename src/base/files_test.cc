@@ -71,12 +71,50 @@ TEST_F(FilesTest, NamesThePathAndTheReason) {
   EXPECT_EQ(directory.error().ToString(), "read " + root_ + ": Is a directory (errno 21)");
 }
 
-TEST_F(FilesTest, ReplacesAtomicallyWithTheModeAsked) {
-  ASSERT_TRUE(WriteFile(Path("f"), "old", 0600).ok());
+TEST_F(FilesTest, MakesAtomicallyWithTheModeAsked) {
   ASSERT_TRUE(WriteFileAtomically(Path("f"), "new", 0664).ok());
   EXPECT_EQ(*ReadFile(Path("f")), "new");
   EXPECT_EQ(ModeOf(Path("f")), 0664u);
   EXPECT_EQ(*ListDirectory(root_), std::vector<std::string>{"f"});
+}
+
+TEST_F(FilesTest, ReplacesWithoutOpeningWhatWasClosed) {
+  ASSERT_TRUE(WriteFile(Path("f"), "old", 0600).ok());
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), "new", 0644).ok());
+  EXPECT_EQ(*ReadFile(Path("f")), "new");
+  EXPECT_EQ(ModeOf(Path("f")), 0600u);
+  ASSERT_EQ(chmod(Path("f").c_str(), 0755), 0);
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), "newer", 0640).ok());
+  EXPECT_EQ(ModeOf(Path("f")), 0640u);
+}
+
+TEST_F(FilesTest, AReplacedFileKeepsItsOwnerWhereNobodyElseMayWrite) {
+  if (geteuid() != 0) GTEST_SKIP() << "needs root: only root gives files away";
+  const auto owner = [](const std::string& path) {
+    struct stat about = {};
+    EXPECT_EQ(stat(path.c_str(), &about), 0);
+    return about.st_uid;
+  };
+  for (const mode_t directory : {mode_t{0755}, mode_t{01777}}) {
+    ASSERT_EQ(chmod(root_.c_str(), directory), 0);
+    ASSERT_TRUE(WriteFile(Path("f"), "old", 0600).ok());
+    ASSERT_EQ(chown(Path("f").c_str(), 1000, 1000), 0);
+    ASSERT_TRUE(WriteFileAtomically(Path("f"), "new", 0600).ok());
+    EXPECT_EQ(owner(Path("f")), directory == 0755 ? 1000U : 0U);
+    ASSERT_EQ(unlink(Path("f").c_str()), 0);
+  }
+}
+
+TEST_F(FilesTest, WritesIntoAFileThatIsMounted) {
+  if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0)
+    GTEST_SKIP() << "needs the right to mount: run as root";
+  ASSERT_TRUE(WriteFile(Path("a"), "behind the mount", 0600).ok());
+  ASSERT_TRUE(WriteFile(Path("b"), "a long old text", 0600).ok());
+  ASSERT_EQ(mount(Path("b").c_str(), Path("a").c_str(), nullptr, MS_BIND, nullptr), 0);
+  ASSERT_TRUE(WriteFileAtomically(Path("a"), "new", 0600).ok());
+  EXPECT_EQ(*ReadFile(Path("b")), "new");
+  ASSERT_EQ(umount(Path("a").c_str()), 0);
+  EXPECT_EQ(*ReadFile(Path("a")), "behind the mount");
 }
 
 TEST_F(FilesTest, LeavesNothingBehindWhenTheRenameFails) {
