@@ -33,10 +33,30 @@ run 0 on_node "$work/nvidia-mig-parted" apply -f "$work/mig.yaml" -c ones -k /ho
 complains "$work/mig.yaml" "does not outlive a boot" "/home/hooks.yaml" "home directories"
 ! grep -q HOOKS "$work/override.conf" || fail "hooks that the boot cannot see are selected"
 
+# The name counts as well as what it leads to, and "..", after a link, is not the folder before it.
+cp /home/mig.yaml /srv/mig.yaml
+ln -s /srv/mig.yaml /home/link-to-srv.yaml
+printf '[Service]\n' >"$work/override.conf"
+run 0 on_node partita mig apply -f /home/link-to-srv.yaml -c ones
+complains "/home/link-to-srv.yaml is not selected" "home directories"
+on_node partita mig apply -f /dev/stdin -c ones </srv/mig.yaml >"$work/out" 2>"$work/err" || fail "exit status $?"
+complains "/dev/stdin is not selected" "does not outlive a boot"
+mkdir -p /srv/deep/er
+ln -s /srv/deep/er /srv/link
+cp /srv/mig.yaml /srv/deep/other.yaml
+run 0 on_node partita mig apply -f /srv/link/../other.yaml -c ones
+silent err
+grep -qx 'Environment="MIG_PARTED_CONFIG_FILE=/srv/link/../other.yaml"' "$work/override.conf" || fail "another file is selected"
+
 # A drop-in that another program wrote.
 partita-sim reboot --node "$node" >/dev/null
 run 1 on_node partita mig boot --config-file /srv/none.yaml --selected-config ones
 complains "open /srv/none.yaml: No such file or directory" "what was applied last is in force, but "
+run 0 on_node partita mig assert --want 1g.18gb:7
+# Hooks that cannot be read cost no layout either; the boot says that none ran.
+partita-sim reboot --node "$node" >/dev/null
+run 1 on_node partita mig boot --hooks-file /srv/none.yaml
+complains "no hook ran: open /srv/none.yaml" "what was applied last is in force, but "
 run 0 on_node partita mig assert --want 1g.18gb:7
 # A file with a mistake is one: nobody guesses.
 echo 'version: v2' >/srv/wrong.yaml

@@ -77,7 +77,18 @@ class Boot {
     if (const Result<NodeGoal> goal = goal_(node_); !goal.ok()) {
       return Failed(goal.error(), ChangeStatus::kInvalid);
     }
+    if (Result<NodeGoal> goal = goal_(node_); goal.ok() && goal->empty() && unread_.empty()) {
+      return NameUnread({"what is selected is for no GPU of this machine: nothing changed"});
+    }
     Result<HookRunner> hooks = LoadHooks();
+    // As with a configuration: one with a mistake is somebody's to mend, one that cannot be read
+    // must not cost the layout.
+    if (!hooks.ok() && hooks.error().code() != base::ErrorCode::kInvalid) {
+      unseen_ +=
+          fmt::format("{}no hook ran: {}", unseen_.empty() ? "" : "; ", Failed(hooks.error()).line);
+      Say("warning: " + unseen_);
+      hooks = HookRunner({}, {});
+    }
     if (!hooks.ok()) return Failed(hooks.error(), ChangeStatus::kInvalid);
     return NameUnread(Change(*std::move(hooks)));
   }

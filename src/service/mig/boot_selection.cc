@@ -83,8 +83,9 @@ std::string Assignment(std::string_view name, std::string_view value) {
 
 std::string Absolute(const std::string& path) {
   std::error_code error;
+  // "..", after a link, is not the folder that stands before it.
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
-  return path.empty() || error ? path : absolute.lexically_normal().string();
+  return path.empty() || error ? path : absolute.string();
 }
 
 struct Unseen {
@@ -109,11 +110,15 @@ std::string Canonical(const std::string& path) {
   return error ? path : canonical.string();
 }
 
-// Why the next boot cannot read the file; nothing when it can.
+// Why the next boot cannot read the file; nothing when it can. It is selected by this name, so that
+// neither the name nor what it leads to may lie where a boot sees nothing.
 const char* WhyUnseen(const std::string& path) {
-  const std::string canonical = Canonical(path);
-  for (const Unseen& unseen : kUnseen) {
-    if (canonical.starts_with(Canonical(unseen.directory) + "/")) return unseen.why;
+  for (const std::string& name : {path, Canonical(path)}) {
+    for (const Unseen& unseen : kUnseen) {
+      const bool below = name.starts_with(fmt::format("{}/", unseen.directory)) ||
+                         name.starts_with(Canonical(unseen.directory) + "/");
+      if (below) return unseen.why;
+    }
   }
   return nullptr;
 }
@@ -162,13 +167,16 @@ Result<void> Keep(const BootSelection& wanted, std::vector<std::string>& warning
 std::string WithSelection(std::string_view drop_in, const BootSelection& selection) {
   const Variables variables = VariablesOf(selection);
   std::string text, section;
+  bool goes_on = false;  // the line before ended with a backslash
   for (const std::string_view line : base::SplitLines(drop_in)) {
-    if (SetsOnlyOne(line, variables)) continue;
+    const bool continued = std::exchange(goes_on, line.ends_with('\\'));
+    if (!continued && !goes_on && SetsOnlyOne(line, variables)) continue;
     if (const std::string_view trimmed = base::Trim(line); trimmed.starts_with('[')) {
       section = trimmed;
     }
     text += fmt::format("{}\n", line);
   }
+  if (goes_on) text += '\n';
   if (section != "[Service]") text += "[Service]\n";
   for (const auto& [name, value] : variables) text += Assignment(name, value);
   return text;

@@ -58,5 +58,14 @@ TEST(BootSelection, ChangesNothingASecondTime) {
   EXPECT_EQ(WithSelection(once, kOnes), once);
 }
 
+TEST(BootSelection, LeavesLinesThatContinueWhole) {
+  EXPECT_EQ(WithSelection("[Service]\nEnvironment=MIG_PARTED_SELECTED_CONFIG=old\\\n B=2\n",
+                          {"", "", "new"}),
+            "[Service]\nEnvironment=MIG_PARTED_SELECTED_CONFIG=old\\\n B=2\n"
+            "Environment=\"MIG_PARTED_SELECTED_CONFIG=new\"\n");
+  EXPECT_EQ(WithSelection("[Service]\nEnvironment=A=1 \\", {"", "", "new"}),
+            "[Service]\nEnvironment=A=1 \\\n\nEnvironment=\"MIG_PARTED_SELECTED_CONFIG=new\"\n");
+}
+
 }  // namespace
 }  // namespace partita::service::mig

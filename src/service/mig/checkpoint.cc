@@ -149,6 +149,10 @@ class CheckpointReader {
               [&](const Node& compute) { instance.compute.push_back(ReadCompute(compute)); });
       std::stable_sort(instance.compute.begin(), instance.compute.end(),
                        [](const auto& a, const auto& b) { return a.slices > b.slices; });
+      if (!device.enabled) {
+        problems_.Add(item, "a GPU instance under MIG off",
+                      "set \"MigMode\" to 1, or take out the instances");
+      }
       device.instances.push_back(std::move(instance));
     });
     checkpoint.devices_.push_back(std::move(device));

@@ -91,6 +91,17 @@ TEST(Checkpoint, KeepsComputeProfilesThatAreNewerThanThisProgram) {
 }
 
 // The second would destroy what the first made.
+TEST(Checkpoint, RefusesInstancesUnderMigOff) {
+  const auto parsed = Checkpoint::Parse(
+      R"({"Version":"v1","MigState":{"Devices":[{"UUID":"GPU-1","MigMode":0,"GpuInstances":[
+{"ProfileID":0,"Placement":{"Start":0},"ComputeInstances":null}]}]}})",
+      "file");
+  ASSERT_FALSE(parsed.ok());
+  EXPECT_NE(parsed.error().ToString().find("file:2:1: a GPU instance under MIG off"),
+            std::string::npos)
+      << parsed.error().ToString();
+}
+
 TEST(Checkpoint, RefusesOneGpuTwice) {
   const base::Result<Checkpoint> checkpoint = Checkpoint::Parse(
       R"({"Version": "v1", "MigState": {"Devices": [
