@@ -140,7 +140,13 @@ void StopOnSignals() {
   struct sigaction action {};
   action.sa_handler = OnSignal;
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaction(signal, &action, nullptr);
+  for (const int signal : {SIGINT, SIGTERM}) sigaction(signal, &action, nullptr);
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
+  // Ignored already, as under nohup: whoever started us decided.
+  if (hangup.sa_handler != SIG_IGN) sigaction(SIGHUP, &action, nullptr);
+  // Whoever read what we say may go; the GPUs are not to be left half-way for that.
+  std::signal(SIGPIPE, SIG_IGN);
 }
 
 Lines DrawResult(const ApplyReport& report, const Look& look) {
