@@ -38,9 +38,4 @@ void Warn(const std::string& text) {
   std::fprintf(stderr, "partita: warning: %s\n", base::Printable(text).c_str());
 }
 
-void WarnUnlessRemembered(const base::Result<void>& remembered) {
-  if (remembered.ok()) return;
-  Warn("this will not come back after a reboot: " + remembered.error().ToString());
-}
-
 }  // namespace partita::cli

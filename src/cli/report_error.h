@@ -15,8 +15,5 @@ int ReportError(const base::Error& error);
 
 // `partita: warning: …` on standard error.
 void Warn(const std::string& text);
-// Says that what is in force now will not come back after a reboot, where it could not be
-// remembered.
-void WarnUnlessRemembered(const base::Result<void>& remembered);
 
 }  // namespace partita::cli
