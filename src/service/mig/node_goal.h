@@ -18,7 +18,7 @@ struct GpuTarget {
   // Exactly these instances at these places, instead of goal.devices at any: what a checkpoint
   // holds, and what a failed change goes back to.
   std::optional<std::vector<model::InstanceGoal>> exact = std::nullopt;
-  // The mode alone for now: names mean something once MIG is on, and the goal is to be resolved
+  // The mode alone at first: names mean something once MIG is on, and the goal is to be resolved
   // again then.
   bool instances_later = false;
   bool operator==(const GpuTarget&) const = default;
