@@ -64,9 +64,14 @@ check-deb: deb ## The package installed, used, upgraded, removed and purged in f
 compat: build setup-compat ## NVIDIA's own programs judge the simulator and what partita did to it
 	@compat/run --build build/release
 
+.PHONY: programs
+programs: setup-compat setup-e2e ## Build the programs of others that compat and e2e run, once, into ~/.cache/partita
+	@compat/run --print-programs
+	@e2e/e2e build
+
 .PHONY: e2e
 e2e: build setup-e2e ## A real Kubernetes with simulated GPU nodes, and the scenarios on it
-	@e2e/e2e run --build build/release $(addprefix --only ,$(E2E_ONLY))
+	@e2e/e2e run --build build/release $(addprefix --only ,$(E2E_ONLY)) $(E2E_PATHS)
 
 .PHONY: asan
 asan: setup-build+test build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
@@ -120,6 +125,7 @@ nightly: ## Hours: full thread sanitizer, long soak, fuzzing, ten cluster cycles
 	@$(MAKE) soak SOAK_SECONDS=600
 	@$(MAKE) fuzz FUZZ_SECONDS=300
 	@PARTITA_E2E_CYCLES=10 $(MAKE) e2e E2E_ONLY=cycles
+	@$(MAKE) e2e E2E_PATHS=e2e/scenarios/nightly
 	@$(MAKE) mutants
 	@$(MAKE) tidy
 

@@ -69,7 +69,9 @@ def parser() -> argparse.ArgumentParser:
     shell_parser.add_argument("node", help="a node, or control-plane")
     shell_parser.add_argument("command", nargs=argparse.REMAINDER, help="instead of a shell: -- COMMAND…")
     build_parser = add(commands, "build", build, "build the programs of others, once, into the cache")
-    build_parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="only these; all without any")
+    build_parser.add_argument(
+        "programs", nargs="*", metavar="PROGRAM", help="only these; without any, what every scenario may use"
+    )
     add_run(commands)
     return top
 
@@ -182,16 +184,16 @@ def build(options: argparse.Namespace) -> int:
     unknown = [name for name in options.programs if name not in programs.names()]
     if unknown:
         raise WrongUse(f"no program {', '.join(unknown)}; there are: {', '.join(programs.names())}")
-    build_programs(options.programs or programs.names())
+    build_programs(options.programs or programs.usual())
     return OK
 
 
 def run(options: argparse.Namespace) -> int:
     paths, only = options.paths or [scenario.SCENARIOS], tuple(options.only)
-    scenario.find(paths, only)
+    needed = {name for found in scenario.find(paths, only) for name in found.programs}
     stacks.find(options.stack)
     clusters.check_machine()
-    build_programs(programs.names())  # a quarter of an hour the first time: what else can be wrong comes first
+    build_programs([*programs.usual(), *needed])  # a quarter of an hour the first time: what else can be wrong comes first
     settings = scenario.Options(
         make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, say=say),
         build=options.build, only=only, stack=options.stack, keep=options.keep,

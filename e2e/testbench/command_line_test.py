@@ -67,6 +67,14 @@ class CommandLine(unittest.TestCase):
                 self.assertEqual(self.call(*words.split())[0], 2)
         self.assertEqual(self.built, [])
 
+    def test_programs_that_few_scenarios_need_are_built_for_those(self) -> None:
+        self.patch(clusters, "check_machine", lambda: None)
+        self.assertEqual(self.call("run")[0], 0)
+        self.assertNotIn("nfd-master", self.built)
+        self.assertIn("kubelet", self.built)
+        self.assertEqual(self.call("run", str(command_line.scenario.SCENARIOS / "nightly"))[0], 0)
+        self.assertIn("nfd-master", self.built)
+
     def test_what_is_wrong_with_the_machine_is_said_before_anything_is_built(self) -> None:
         def refuse() -> None:
             raise SetupError("missing Debian packages: runc")

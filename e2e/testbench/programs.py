@@ -19,6 +19,9 @@ from support.shell import Failure, Log, NoLog, SetupError
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 STRIPPED = "-s -w"
+# Nobody debugs or measures these programs here: without inlining and debug information they are compiled in
+# four fifths of the time. NVIDIA's programs are built as NVIDIA builds them: bench/ measures them.
+QUICK = "all=-dwarf=false -l"
 HEARTBEAT_SECONDS = 30
 
 # Without these Kubernetes calls itself v0.0.0, which its own checks of version skew refuse.
@@ -45,6 +48,7 @@ class Module:
     linker_flags: str = STRIPPED
     cgo: bool = False
     is_judge: bool = False
+    rare: bool = False  # built for the scenarios alone that name it
 
     @property
     def version(self) -> str:
@@ -55,6 +59,10 @@ class Module:
     def names(self) -> list[str]:
         return [*self.packages, *self.links]
 
+    @property
+    def compiler_flags(self) -> str:
+        return "" if self.is_judge else QUICK
+
     def flags(self) -> str:
         major, minor, _ = self.version.removeprefix("v").split(".", 2)
         return self.linker_flags.format(version=self.version, major=major, minor=minor)
@@ -63,7 +71,7 @@ class Module:
         """The folder of its programs in the cache, built or not."""
         if self.is_judge:
             return Path(judges.place(go, str(self.folder)))
-        settings = f"{go.version} {sorted(self.packages.items())} {self.flags()} cgo={self.cgo}"
+        settings = f"{go.version} {sorted(self.packages.items())} {self.flags()} {self.compiler_flags} cgo={self.cgo}"
         key = golang.cache_key(str(self.folder), go, settings)
         return Path(cache.cache_directory()) / "e2e" / key / "bin"
 
@@ -108,7 +116,7 @@ MODULES = (
     Module(
         PROGRAMS / "mps-control-daemon", DEVICE_PLUGIN,
         {"mps-control-daemon": f"{DEVICE_PLUGIN}/cmd/mps-control-daemon"},
-        linker_flags=f"{STRIPPED} {golang.LAZY_BINDING}", cgo=True,
+        linker_flags=f"{STRIPPED} {golang.LAZY_BINDING}", cgo=True, rare=True,
     ),
     Module(
         PROGRAMS / "dra-driver", DRA_DRIVER,
@@ -121,6 +129,7 @@ MODULES = (
         {"nfd-master": f"{FEATURE_DISCOVERY}/cmd/nfd-master"},
         files={"nfd-api-crds.yaml": "deployment/base/nfd-crds/nfd-api-crds.yaml"},
         linker_flags=f"{STRIPPED} -X {FEATURE_DISCOVERY}/pkg/version.version={{version}}",
+        rare=True,
     ),
 )
 
@@ -128,6 +137,11 @@ MODULES = (
 def names() -> list[str]:
     """Every program that path() and build() know."""
     return [name for module in MODULES for name in module.names]
+
+
+def usual() -> list[str]:
+    """Those that any scenario may use; the others are named by the few that need them."""
+    return [name for module in MODULES if not module.rare for name in module.names]
 
 
 def path(name: str) -> Path:
@@ -176,7 +190,8 @@ def build_module(module: Module, go: golang.Go, log: Log, say: Callable[[str], N
         with progress(f"building {title}: {', '.join(module.packages)}", say):
             golang.build_module(
                 go, str(module.folder), module.packages, str(module.place(go)),
-                linker_flags=module.flags(), cgo=module.cgo, links=module.links,
+                linker_flags=module.flags(), compiler_flags=module.compiler_flags, cgo=module.cgo,
+                links=module.links,
                 waiting=lambda: say(f"another process builds {title}; waiting for it"),
             )
         keep_files(module, go)

@@ -86,7 +86,7 @@ class Build(FakeGo):
     def test_tells_the_linker_the_version_that_go_mod_pins(self) -> None:
         self.build("axle")
         for call in self.builds():
-            self.assertIn("-ldflags -X v=v1.36.4 -X m=1.36 ", call)
+            self.assertIn(f"-gcflags {programs.QUICK} -ldflags -X v=v1.36.4 -X m=1.36 ", call)
             self.assertTrue(call.endswith(" cgo=0"), call)
 
     def test_says_what_it_does_and_how_long_it_took(self) -> None:
@@ -219,6 +219,15 @@ class Table(unittest.TestCase):
         self.assertEqual(versions["kubernetes"], "v1.36.4")
         kubernetes = programs.module_of("kubelet")
         self.assertIn("k8s.io/component-base/version.gitVersion=v1.36.4 ", kubernetes.flags())
+
+    def test_what_few_scenarios_need_is_not_built_for_all(self) -> None:
+        self.assertEqual(
+            set(programs.names()) - set(programs.usual()), {"mps-control-daemon", "nfd-master"}
+        )
+
+    def test_what_bench_measures_is_compiled_as_its_makers_do(self) -> None:
+        self.assertEqual(programs.module_of("nvidia-device-plugin").compiler_flags, "")
+        self.assertEqual(programs.module_of("kubelet").compiler_flags, programs.QUICK)
 
     def test_builds_the_device_plugin_and_its_mps_daemon_from_one_version(self) -> None:
         self.assertEqual(

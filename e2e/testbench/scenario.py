@@ -3,6 +3,7 @@
 A scenario is a Python file: its docstring is its title, NODES names the machines ({"dgx": "dgx-a100-40"})
 and scenario() is what a user does and sees, in the words of testbench.verbs. Scenarios share a cluster where
 their NODES agree. One without NODES starts what it needs itself, and runs when no other cluster is up.
+PROGRAMS names programs that only few scenarios need and that are built for those alone.
 """
 
 import dataclasses
@@ -52,6 +53,7 @@ class Scenario:
     title: str
     nodes: dict[str, str]
     body: Callable[[], None]
+    programs: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -96,7 +98,7 @@ def load(path: Path) -> Scenario:
         raise SetupError(f"{path}: no function scenario(), which says what is done and seen")
     if not isinstance(nodes, dict) or not all(isinstance(v, str) for v in nodes.values()):
         raise SetupError(f"{path}: NODES is not of the form {{\"dgx\": \"dgx-a100-40\"}}: {nodes!r}")
-    return Scenario(path.stem.replace("_", "-"), title[0], nodes, body)
+    return Scenario(path.stem.replace("_", "-"), title[0], nodes, body, tuple(getattr(module, "PROGRAMS", ())))
 
 
 def groups(scenarios: list[Scenario]) -> list[tuple[dict[str, str], list[Scenario]]]:

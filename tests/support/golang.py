@@ -50,6 +50,8 @@ class Go:
             GOFLAGS="-mod=readonly -buildvcs=false -trimpath",
             CGO_ENABLED="1",
             GO111MODULE="on",
+            # The compiler lives for a second: a fifth of its collections is enough.
+            GOGC=os.environ.get("GOGC", "400"),
         )
         self.environment.pop("GOROOT", None)
 
@@ -180,8 +182,8 @@ def cache_key(folder, go, settings=""):
     return key.hexdigest()[:24]
 
 
-def build_module(go, folder, packages, target, *, linker_flags=LAZY_BINDING, cgo=True, links=None,
-                 waiting=None):
+def build_module(go, folder, packages, target, *, linker_flags=LAZY_BINDING, compiler_flags="", cgo=True,
+                 links=None, waiting=None):
     """Builds `packages` (program name -> package) of the module in `folder` into `target`, a folder
     of the cache, unless it has them already. `links` are more names of these programs (name ->
     program); `waiting` is called if another process is at it."""
@@ -190,7 +192,8 @@ def build_module(go, folder, packages, target, *, linker_flags=LAZY_BINDING, cgo
     def fill(unfinished):
         for name, package in packages.items():
             go.check(
-                "build", "-ldflags", linker_flags, "-o", os.path.join(unfinished, name), package,
+                "build", *(["-gcflags", compiler_flags] if compiler_flags else []),
+                "-ldflags", linker_flags, "-o", os.path.join(unfinished, name), package,
                 cwd=folder, timeout=BUILD_SECONDS, env={"CGO_ENABLED": "1" if cgo else "0"},
             )
         for name, program in links.items():
