@@ -26,7 +26,7 @@ function(partita_precompile target headers)
     target_include_directories(partita_precompiled_${headers} PRIVATE ${FMT_INCLUDE_DIR})
     if(headers STREQUAL "test")
       set_target_properties(partita_precompiled_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-      target_link_libraries(partita_precompiled_test PRIVATE partita_warnings partita_sanitizers
+      target_link_libraries(partita_precompiled_test PRIVATE partita_warnings partita_test_sanitizers
                                                              GTest::gtest)
     else()
       target_link_libraries(partita_precompiled_${headers} PRIVATE partita_product)
@@ -60,7 +60,7 @@ function(partita_test_program name)
   cmake_parse_arguments(ARG "" "" "SOURCES;DEPS" ${ARGN})
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
-  target_link_libraries(${name} PRIVATE ${ARG_DEPS} Threads::Threads partita_warnings partita_sanitizers)
+  target_link_libraries(${name} PRIVATE ${ARG_DEPS} Threads::Threads partita_warnings partita_test_sanitizers)
 endfunction()
 
 # partita_test(base SOURCES a_test.cc DEPS …): one GoogleTest program, run by ctest as "base". THREADS:

@@ -7,3 +7,13 @@ if(PARTITA_SANITIZE)
                                                       -fno-sanitize-recover=all)
   target_link_options(partita_sanitizers INTERFACE -fsanitize=${PARTITA_SANITIZE})
 endif()
+
+# Tests: the product's code is what is judged. Compiling tests with the address and undefined-behaviour
+# sanitizers takes as long again and would judge the tests. The thread sanitizer must see both sides of
+# what they share.
+add_library(partita_test_sanitizers INTERFACE)
+if(PARTITA_SANITIZE STREQUAL "thread")
+  target_link_libraries(partita_test_sanitizers INTERFACE partita_sanitizers)
+elseif(PARTITA_SANITIZE)
+  target_link_options(partita_test_sanitizers INTERFACE -fsanitize=${PARTITA_SANITIZE})
+endif()
