@@ -136,7 +136,7 @@ void ReadSwitches(const Node& root, Problems& problems, LoadedNode& out) {
 
 // Shown as a line of a file.
 std::string ReadLine(const Node& node, Problems& problems) {
-  const std::string text = config::ReadString(node, problems).value_or("");
+  std::string text = config::ReadString(node, problems).value_or("");
   if (text.empty() || std::ranges::any_of(text, [](char c) { return c >= 0 && c < ' '; })) {
     problems.Add(node, "not a name: " + base::Quoted(text));
   }

@@ -15,15 +15,15 @@ static_assert(kMaxGpuInstances < 16 && kMaxComputeInstances <= 8);
 
 // Reserved once, kept for the life of the process and over fork, unload and reload (the library is
 // linked with nodelete): clients cache handles over shutdown and dlclose.
-uintptr_t reserve = 0;
+char* reserve = nullptr;
 
-uintptr_t Reserve() {
-  uintptr_t base = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
-  if (base != 0) return base;
+char* Reserve() {
+  char* base = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
+  if (base != nullptr) return base;
   void* made =
       mmap(nullptr, kReserve, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (made == MAP_FAILED) return 0;
-  const auto address = reinterpret_cast<uintptr_t>(made);
+  if (made == MAP_FAILED) return nullptr;
+  char* const address = static_cast<char*>(made);
   if (__atomic_compare_exchange_n(&reserve, &base, address, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE)) {
     return address;
@@ -33,10 +33,9 @@ uintptr_t Reserve() {
 }
 
 void* Encode(HandleKind kind, uint32_t number) {
-  const uintptr_t base = Reserve();
-  if (base == 0) return nullptr;
-  return reinterpret_cast<void*>(base +
-                                 kStride * (static_cast<uintptr_t>(kind) * kPerKind + number));
+  char* const base = Reserve();
+  if (base == nullptr) return nullptr;
+  return base + kStride * (static_cast<uintptr_t>(kind) * kPerKind + number);
 }
 
 uint32_t Number(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance) {
@@ -46,7 +45,7 @@ uint32_t Number(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance) 
 }  // namespace
 
 bool DecodeHandle(const void* handle, HandleTarget* out) {
-  const uintptr_t base = __atomic_load_n(&reserve, __ATOMIC_ACQUIRE);
+  const auto base = reinterpret_cast<uintptr_t>(__atomic_load_n(&reserve, __ATOMIC_ACQUIRE));
   const auto address = reinterpret_cast<uintptr_t>(handle);
   if (base == 0 || address < base || address >= base + kReserve) return false;
   const uintptr_t offset = address - base;

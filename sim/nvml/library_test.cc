@@ -37,6 +37,7 @@ struct Library {
   }
   void* handle;
 };
+// NOLINTNEXTLINE(bugprone-macro-parentheses): the name is quoted as it is.
 #define CALL(library, function) (library).Get(&function, #function)
 
 size_t OpenDescriptors() {
@@ -53,7 +54,7 @@ class SharedLibrary : public testing::Test {
     setenv("PARTITA_SIM_STATE", node_.state().c_str(), 1);
     setenv("PARTITA_SIM_VISIBILITY", "off", 1);
   }
-  ~SharedLibrary() override { unsetenv("PARTITA_SIM_VISIBILITY"); }
+  void TearDown() override { unsetenv("PARTITA_SIM_VISIBILITY"); }
 
   NodeDirectory node_;
 };

@@ -408,9 +408,9 @@ TEST_F(Replay, AnIdleGpuReadsLikeTheCapturedOne) { EXPECT_GT(Ask(ReadingQuestion
 bool IsNotKept(unsigned int field) {
   static constexpr struct {
     unsigned int first, last;
-  } ranges[] = {{74, 81},   {94, 95},   {147, 147}, {169, 169},
-                {173, 183}, {193, 198}, {228, 229}, {269, 271}};
-  for (const auto& range : ranges) {
+  } kRanges[] = {{74, 81},   {94, 95},   {147, 147}, {169, 169},
+                 {173, 183}, {193, 198}, {228, 229}, {269, 271}};
+  for (const auto& range : kRanges) {
     if (field >= range.first && field <= range.last) return true;
   }
   return false;

@@ -160,7 +160,7 @@ void NameMigDevice(const Board& board,
                    char* out) {
   char name[96];
   snprintf(name, sizeof name, "%.47s/%u/%u", board.uuid, gpu_instance, compute_instance);
-  memcpy(out, "MIG-", 4);
+  memcpy(out, "MIG-", sizeof "MIG-");
   NameBasedUuid(name, 5, out + 4);
 }
 

@@ -35,6 +35,7 @@ class Trial {
 
   std::vector<int> CreateAll(const std::vector<uint32_t>& constants) {
     std::vector<int> starts;
+    starts.reserve(constants.size());
     for (const uint32_t constant : constants) starts.push_back(Create(constant));
     return starts;
   }

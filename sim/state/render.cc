@@ -277,19 +277,22 @@ bool IsLiveCapability(const Machine& machine, const Slot& slot, uint32_t minor) 
   return false;
 }
 
+void RemoveStaleNodes(Renderer& out, const Slot& slot) {
+  DIR* directory = opendir(out.Path("dev/nvidia-caps"));
+  if (directory == nullptr) return;
+  while (const dirent* entry = readdir(directory)) {
+    if (strncmp(entry->d_name, "nvidia-cap", 10) != 0) continue;
+    const auto minor = static_cast<uint32_t>(strtoul(entry->d_name + 10, nullptr, 10));
+    if (!IsLiveCapability(out.machine(), slot, minor)) {
+      out.Note(RemoveFile(out.Path("dev/nvidia-caps/%s", entry->d_name)));
+    }
+  }
+  closedir(directory);
+}
+
 // Nodes and directories of instances that are gone, whoever left them.
 void RemoveStaleInstances(Renderer& out, const Slot& slot) {
-  DIR* directory = opendir(out.Path("dev/nvidia-caps"));
-  if (directory != nullptr) {
-    while (const dirent* entry = readdir(directory)) {
-      if (strncmp(entry->d_name, "nvidia-cap", 10) != 0) continue;
-      const auto minor = static_cast<uint32_t>(strtoul(entry->d_name + 10, nullptr, 10));
-      if (!IsLiveCapability(out.machine(), slot, minor)) {
-        out.Note(RemoveFile(out.Path("dev/nvidia-caps/%s", entry->d_name)));
-      }
-    }
-    closedir(directory);
-  }
+  RemoveStaleNodes(out, slot);
   for (uint32_t gpu = 0; gpu < out.machine().gpu_count && gpu < kMaxGpus; ++gpu) {
     const uint32_t minor = out.machine().boards[gpu].minor;
     if (access(out.Path("proc/driver/nvidia/capabilities/gpu%u", minor), F_OK) != 0) continue;

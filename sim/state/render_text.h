@@ -29,6 +29,6 @@ void WriteMigMinors(Text* out);  // /proc/driver/nvidia-caps/mig-minors
 void WriteCapability(uint32_t minor, uint32_t mode, Text* out);  // …/capabilities/**
 
 // Enough for mig-minors, the longest.
-inline constexpr size_t kLongestText = 160 * 1024;
+inline constexpr size_t kLongestText = size_t{160} * 1024;
 
 }  // namespace partita::sim

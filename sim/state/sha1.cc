@@ -10,7 +10,7 @@ uint32_t Rotate(uint32_t value, uint32_t bits) { return (value << bits) | (value
 
 void Block(const uint8_t* block, uint32_t state[5]) {
   uint32_t w[80];
-  for (uint32_t i = 0; i < 16; ++i) {
+  for (size_t i = 0; i < 16; ++i) {
     w[i] = static_cast<uint32_t>(block[4 * i]) << 24 |
            static_cast<uint32_t>(block[4 * i + 1]) << 16 |
            static_cast<uint32_t>(block[4 * i + 2]) << 8 | block[4 * i + 3];

@@ -33,6 +33,7 @@ TEST_F(BuildingTest, SeveralAtOnceLeaveEachOthersScaffoldsAlone) {
   constexpr int kRounds = 100;
   std::atomic<int> failures = 0;
   std::vector<std::thread> builders;
+  builders.reserve(kBuilders);
   for (int builder = 0; builder < kBuilders; ++builder) {
     builders.emplace_back([&, name = "node" + std::to_string(builder)] {
       for (int round = 0; round < kRounds; ++round) {
