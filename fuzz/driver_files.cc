@@ -13,8 +13,8 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   PARTITA_CHECK(gpu.model.size() <= size);
   if (gpu.uuid) PARTITA_CHECK(gpu.uuid->value().size() <= size);
   // An entry needs a line of its own.
-  const std::array kGpus = {partita::model::DeviceMinor(0), partita::model::DeviceMinor(1)};
-  PARTITA_CHECK(procfs::ParseMigMinors(text, kGpus).size() <= size);
+  const std::array gpus = {partita::model::DeviceMinor(0), partita::model::DeviceMinor(1)};
+  PARTITA_CHECK(procfs::ParseMigMinors(text, gpus).size() <= size);
   PARTITA_CHECK(procfs::ParseDevices(text).size() <= size);
   return 0;
 }
