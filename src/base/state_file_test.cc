@@ -27,7 +27,7 @@ class StateFileTest : public testing::Test {
     directory_ = mkdtemp(pattern.data());
     file_ = {directory_ + "/below/mig.json", "mig", 1};
   }
-  ~StateFileTest() override { (void)RemoveTree(directory_); }
+  void TearDown() override { (void)RemoveTree(directory_); }
 
   std::string directory_;
   StateFile file_;
