@@ -115,8 +115,8 @@ check-format: setup-format ## Fails where clang-format would change a file
 	@git ls-files '*.cc' '*.h' | xargs clang-format --dry-run -Werror
 
 .PHONY: tidy
-tidy: setup-build+test+tidy build/tidy/build.ninja ## clang-tidy on every file, or on TIDY_SINCE=COMMIT's changes
-	@scripts/tidy build/tidy $(JOBS) $(TIDY_SINCE)
+tidy: setup-build+test+bench+tidy build/tidy/build.ninja ## clang-tidy, newest changes first (TIDY_SINCE=COMMIT: only those; TIDY_MOST=N files)
+	@scripts/tidy build/tidy $(JOBS) $(addprefix --since ,$(TIDY_SINCE)) $(addprefix --most ,$(TIDY_MOST))
 
 # Slow and rarely red. CI runs a tenth of each (.ci/run).
 .PHONY: nightly
