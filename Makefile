@@ -116,6 +116,7 @@ check-format: setup-format ## Fails where clang-format would change a file
 
 .PHONY: tidy
 tidy: setup-build+test+bench+tidy build/tidy/build.ninja ## clang-tidy, newest changes first (TIDY_SINCE=COMMIT: only those; TIDY_MOST=N files)
+	@ninja -C build/tidy build.ninja >/dev/null
 	@scripts/tidy build/tidy $(JOBS) $(addprefix --since ,$(TIDY_SINCE)) $(addprefix --most ,$(TIDY_MOST))
 
 # Slow and rarely red. CI runs a tenth of each (.ci/run).
