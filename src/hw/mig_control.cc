@@ -161,6 +161,7 @@ std::vector<model::Placement> ComputePlaces(Conversation& gpu,
   if (gpu.call(function, instance, profile, list.data(), &count) != nvml::NVML_SUCCESS) return {};
   list.resize(std::min<std::size_t>(count, list.size()));
   std::vector<model::Placement> places;
+  places.reserve(list.size());
   for (const nvml::nvmlComputeInstancePlacement_t& each : list) {
     places.push_back({each.start, each.size});
   }

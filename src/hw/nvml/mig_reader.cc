@@ -317,6 +317,7 @@ class InstanceReader {
     if (calls_.Raw(function, handle, kind, list.data(), &count) != NVML_SUCCESS) return {};
     list.resize(std::min<std::size_t>(count, list.size()));
     std::vector<model::Placement> placements;
+    placements.reserve(list.size());
     for (const nvmlComputeInstancePlacement_t& each : list) {
       placements.push_back({.start = each.start, .size = each.size});
     }

@@ -12,7 +12,7 @@ namespace partita::hw::testing {
 namespace {
 
 std::string MakeParents(const std::string& root, const std::string& path) {
-  const std::string whole = base::JoinPath(root, path);
+  std::string whole = base::JoinPath(root, path);
   PARTITA_CHECK(base::MakeDirectories(whole.substr(0, whole.rfind('/')), 0755).ok());
   return whole;
 }
