@@ -23,9 +23,10 @@ hw::ReaderOptions NodeUnderChange::Options() const {
   return options;
 }
 
-base::Result<service::mig::ApplyReport> NodeUnderChange::Apply(const std::string& entries,
-                                                               service::mig::ApplyOptions options,
-                                                               std::atomic<bool>* stop) {
+base::Result<service::mig::ApplyReport> NodeUnderChange::Apply(
+    const std::string& entries,
+    const service::mig::ApplyOptions& options,
+    std::atomic<bool>* stop) {
   TRY(file,
       config::MigConfigFile::Parse("version: v1\nmig-configs:\n  c:\n" + entries, "mig.yaml"));
   TRY(config, file.Select(""));

@@ -25,7 +25,7 @@ class NodeUnderChange {
 
   // Applies the only configuration of a file that ends with these entries.
   base::Result<service::mig::ApplyReport> Apply(const std::string& entries,
-                                                service::mig::ApplyOptions options = {},
+                                                const service::mig::ApplyOptions& options = {},
                                                 std::atomic<bool>* stop = nullptr);
   // Each step that was begun, as "GPU 0: create GPU instance …", of the last Apply.
   [[nodiscard]] const std::vector<std::string>& steps() const { return steps_; }
