@@ -19,7 +19,7 @@ class LoadGpuClientsTest : public ::testing::Test {
     EXPECT_NE(mkdtemp(pattern.data()), nullptr);
     directory_ = pattern;
   }
-  ~LoadGpuClientsTest() override { std::filesystem::remove_all(directory_); }
+  void TearDown() override { std::filesystem::remove_all(directory_); }
 
   [[nodiscard]] std::string File() const { return directory_ + "/clients.yaml"; }
   base::Result<std::vector<std::string>> Load(const std::string& text) const {

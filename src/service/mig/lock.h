@@ -30,6 +30,8 @@ class ChangeLock {
   // a file may lock it.
   [[nodiscard]] static base::Result<ChangeLock> Acquire(const Request& request);
 
+  ChangeLock(const ChangeLock&) = delete;
+  ChangeLock& operator=(const ChangeLock&) = delete;
   ChangeLock(ChangeLock&&) = default;
   ChangeLock& operator=(ChangeLock&&) = delete;
   ~ChangeLock();
