@@ -27,7 +27,7 @@ void ExpectApplied(NodeUnderChange& node, const std::string& entries) {
   const base::Result<ApplyReport> result = node.Apply(entries);
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_TRUE(result->applied);
-  EXPECT_EQ(result->errors, Texts());
+  EXPECT_EQ(ErrorTexts(*result), Texts());
 }
 
 bool Did(const NodeUnderChange& node, const std::string& step) {
@@ -47,7 +47,7 @@ TEST(ApplyFaults, ASecondPlanThatWouldHurtWorkIsNotCarriedOut) {
   EXPECT_FALSE(result->applied);
   EXPECT_FALSE(Did(node, "destroy compute instance 0 of 1g.5gb at slice 0"));
   EXPECT_FALSE(Did(node, "destroy GPU instance 1g.5gb at slice 0"));
-  EXPECT_EQ(result->errors.back(),
+  EXPECT_EQ(ErrorTexts(*result).back(),
             "GPU 0: put back as it was: MIG on: 1g.5gb@0, 1g.5gb@1, 1g.5gb@2, 1g.5gb@3, 1g.5gb@4, "
             "1g.5gb@5, 1g.5gb@6");
 }
@@ -143,7 +143,7 @@ TEST(ApplyFaults, WhatWasMadeInsteadGoesAgain) {
   node.machine().MakeOther(CallFaultKind::kOtherProfile, 0);
   const base::Result<ApplyReport> result = node.Apply(Some("0", "7g.141gb: 1"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
-  EXPECT_EQ(result->errors,
+  EXPECT_EQ(ErrorTexts(*result),
             (Texts{"GPU 0: create GPU instance 7g.141gb at slice 0: the driver made profile 19 at "
                    "slice 0 instead of 0 at slice 0",
                    "GPU 0: put back as it was: MIG on: empty"}));
@@ -158,7 +158,7 @@ TEST(ApplyFaults, AModeThatWaitsForAResetOrARebootIsPending) {
     ASSERT_TRUE(result.ok()) << result.error().ToString();
     EXPECT_TRUE(result->reset_required) << code;
     EXPECT_FALSE(result->applied) << code;
-    EXPECT_EQ(result->errors, Texts()) << code;
+    EXPECT_EQ(ErrorTexts(*result), Texts()) << code;
     EXPECT_EQ(node.Layout(0), "MIG off (on after a reset)") << code;
   }
 }
@@ -169,7 +169,7 @@ TEST(ApplyFaults, AModeThatSomebodyKeepsFromChangingIsTakenBack) {
   const base::Result<ApplyReport> result = node.Apply(Some("0", "7g.141gb: 1"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_FALSE(result->reset_required);
-  EXPECT_EQ(result->errors,
+  EXPECT_EQ(ErrorTexts(*result),
             (Texts{"GPU 0: enable MIG mode: something holds the GPU: stop what uses it (fuser -v "
                    "/dev/nvidia*), then try again",
                    "GPU 0: put back as it was: MIG off"}));
@@ -182,7 +182,7 @@ TEST(ApplyFaults, AnActivationThatNobodyKnowsIsAnError) {
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_FALSE(result->reset_required);
   EXPECT_EQ(
-      result->errors.front(),
+      ErrorTexts(*result).front(),
       "GPU 0: enable MIG mode: activation: nvmlDeviceSetMigMode: Unknown Error (NVML 999): see the "
       "kernel log for lines with NVRM");
 }

@@ -19,6 +19,7 @@ namespace partita::integration {
 namespace {
 
 using service::mig::ApplyReport;
+using service::mig::GpuEnd;
 
 std::string All(const std::string& devices) {
   return "  - {devices: all, mig-enabled: true, mig-devices: {" + devices + "}}\n";
@@ -30,7 +31,7 @@ std::string Some(const std::string& gpus, const std::string& devices) {
 std::string Errors(const base::Result<ApplyReport>& result) {
   if (!result.ok()) return result.error().ToString();
   std::string text;
-  for (const std::string& error : result->errors) text += error + "\n";
+  for (const std::string& error : ErrorTexts(*result)) text += error + "\n";
   return text;
 }
 
@@ -222,7 +223,7 @@ TEST(ApplyTest, PutsBackAGpuWhoseCreateCallsFail) {
   const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "1g.5gb: 2"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_FALSE(result->applied);
-  EXPECT_EQ(result->errors,
+  EXPECT_EQ(ErrorTexts(*result),
             (std::vector<std::string>{
                 "GPU 0: create GPU instance 1g.5gb at slice 4: "
                 "nvmlDeviceCreateGpuInstanceWithPlacement: Insufficient Resources (NVML 23)",
@@ -231,6 +232,13 @@ TEST(ApplyTest, PutsBackAGpuWhoseCreateCallsFail) {
                 "GPU 0: put back as it was: MIG on: 7g.40gb@0"}));
   EXPECT_EQ(node.Layout(0), "MIG on: 7g.40gb@0");
   EXPECT_EQ(node.Layout(1), "MIG on: 1g.5gb@4, 1g.5gb@5") << "the other GPU is finished";
+  const model::Inventory look = node.Read();
+  ASSERT_EQ(result->gpus.size(), 2U);
+  EXPECT_TRUE(result->gpus[0].gpu.Is(look.gpus[0]));
+  EXPECT_EQ(result->gpus[0].end, GpuEnd::kPutBack);
+  EXPECT_EQ(result->gpus[0].failures.size(), 2U);
+  EXPECT_TRUE(result->gpus[1].gpu.Is(look.gpus[1]));
+  EXPECT_EQ(result->gpus[1].end, GpuEnd::kDone);
 }
 
 TEST(ApplyTest, SaysExactlyWhatIsThereWhenItCannotBePutBack) {
@@ -240,8 +248,8 @@ TEST(ApplyTest, SaysExactlyWhatIsThereWhenItCannotBePutBack) {
   const base::Result<ApplyReport> result = node.Apply(Some("0", "3g.20gb: 1"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_FALSE(result->applied);
-  ASSERT_FALSE(result->errors.empty());
-  EXPECT_EQ(result->errors.back(),
+  ASSERT_TRUE(result->Failed());
+  EXPECT_EQ(ErrorTexts(*result).back(),
             "GPU 0: could not be put back (create a compute instance of 7 slices in 7g.40gb at "
             "slice 0: nvmlGpuInstanceCreateComputeInstance: Unknown Error (NVML 999)); it is now "
             "MIG on: 7g.40gb@0 (no compute instance)");
@@ -259,8 +267,8 @@ TEST(ApplyTest, LooksAgainBeforeItGivesUpPuttingBack) {
   };
   const base::Result<ApplyReport> result = node.Apply(Some("0", "3g.20gb: 1"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
-  ASSERT_FALSE(result->errors.empty());
-  EXPECT_EQ(result->errors.back(), "GPU 0: put back as it was: MIG on: 7g.40gb@0");
+  ASSERT_TRUE(result->Failed());
+  EXPECT_EQ(ErrorTexts(*result).back(), "GPU 0: put back as it was: MIG on: 7g.40gb@0");
 }
 
 TEST(ApplyTest, TellsAnErrorFromWhatAnInstanceDoesNotOffer) {
@@ -288,7 +296,7 @@ TEST(ApplyTest, MakesAgainWhatWasDestroyedWhenTheDriverSaysInUse) {
   node.machine().FailCall("nvmlGpuInstanceDestroy", 0, 19, 1);
   const base::Result<ApplyReport> result = node.Apply(Some("0", "7g.40gb: 1"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
-  EXPECT_EQ(result->errors,
+  EXPECT_EQ(ErrorTexts(*result),
             (std::vector<std::string>{
                 "GPU 0: destroy GPU instance 3g.20gb at slice 0: nvmlGpuInstanceDestroy: In use by "
                 "another client (NVML 19): stop whatever holds it, then try again",
@@ -305,9 +313,13 @@ TEST(ApplyTest, KeepsTheModePendingWhenTheResetFails) {
   const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "7g.40gb: 1"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_TRUE(result->reset_required);
-  EXPECT_EQ(result->errors.size(), 1U) << Errors(result);
+  EXPECT_EQ(ErrorTexts(*result).size(), 1U) << Errors(result);
   EXPECT_EQ(node.Layout(0), "MIG off (on after a reset)");
   EXPECT_EQ(node.Layout(1), "MIG on: 7g.40gb@0") << "reset alone";
+  ASSERT_EQ(result->gpus.size(), 2U);
+  EXPECT_EQ(result->gpus[0].end, GpuEnd::kWaiting);
+  EXPECT_TRUE(result->gpus[0].Failed());
+  EXPECT_EQ(result->gpus[1].end, GpuEnd::kDone);
 }
 
 TEST(ApplyTest, TakesBackAModeThatSomebodyKeepsFromChanging) {
@@ -319,7 +331,7 @@ TEST(ApplyTest, TakesBackAModeThatSomebodyKeepsFromChanging) {
   const base::Result<ApplyReport> result = node.Apply(All("7g.141gb: 1"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   const std::string name = node.Read().gpus[0].processes.at(0).name;
-  EXPECT_EQ(result->errors,
+  EXPECT_EQ(ErrorTexts(*result),
             (std::vector<std::string>{
                 fmt::format("GPU 0: enable MIG mode: something holds the GPU; it is used by pid {} "
                             "({})",
@@ -337,7 +349,7 @@ TEST(ApplyTest, PutsEverythingBackWhenItIsStopped) {
   const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "1g.5gb: 2"), {}, &stop);
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_FALSE(result->applied);
-  EXPECT_EQ(result->errors,
+  EXPECT_EQ(ErrorTexts(*result),
             (std::vector<std::string>{"stopped before it was done",
                                       "GPU 0: put back as it was: MIG on: 7g.40gb@0",
                                       "GPU 1: put back as it was: MIG on: 7g.40gb@0"}));
@@ -356,7 +368,7 @@ TEST(ApplyTest, HearsAStopInTheSecondAttemptToo) {
   const base::Result<ApplyReport> result = node.Apply(Some("0", "1g.5gb: 1"), {}, &stop);
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_FALSE(result->applied);
-  EXPECT_EQ(result->errors,
+  EXPECT_EQ(ErrorTexts(*result),
             (std::vector<std::string>{
                 "stopped before it was done",
                 "GPU 0: create GPU instance 1g.5gb at slice 6: "
@@ -373,7 +385,7 @@ void ExpectNoWaitForACallThatHangs() {
   const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "3g.20gb: 1"));
   ASSERT_TRUE(result.ok()) << result.error().ToString();
   EXPECT_FALSE(result->applied);
-  EXPECT_EQ(result->errors,
+  EXPECT_EQ(ErrorTexts(*result),
             (std::vector<std::string>{
                 "GPU 0: create GPU instance 3g.20gb at slice 4: "
                 "nvmlDeviceCreateGpuInstanceWithPlacement did not come back within 0.2 s: see the "

@@ -151,11 +151,11 @@ void StopOnSignals() {
 
 Lines DrawResult(const ApplyReport& report, const Look& look) {
   Lines lines;
-  for (const std::string& error : report.errors) {
+  for (const std::string& error : service::mig::ErrorTexts(report)) {
     const Line mark = Line().Add(look.glyphs().fault, Ink::kFault).Add(" ");
     Append(Wrapped(mark, mark.width(), Clean(error, look.utf8), Ink::kPlain, look), lines);
   }
-  for (const std::string& text : report.waiting) {
+  for (const std::string& text : service::mig::WaitingTexts(report)) {
     const Line mark = Line().Add(look.glyphs().warning, Ink::kWarning).Add(" ");
     Append(Wrapped(mark, mark.width(), Clean(text, look.utf8), Ink::kPlain, look), lines);
   }
@@ -171,8 +171,8 @@ Lines DrawResult(const ApplyReport& report, const Look& look) {
 
 Value ResultDocument(const ApplyReport& report) {
   Value errors = Value::List(), waiting = Value::List();
-  for (const std::string& error : report.errors) errors.Add(error);
-  for (const std::string& text : report.waiting) waiting.Add(text);
+  for (const std::string& error : service::mig::ErrorTexts(report)) errors.Add(error);
+  for (const std::string& text : service::mig::WaitingTexts(report)) waiting.Add(text);
   return Value::Map()
       .Set("apiVersion", "partita.dev/mig/v1")
       .Set("kind", "MigResult")

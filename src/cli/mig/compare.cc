@@ -61,7 +61,8 @@ int WithModes(const base::Invocation& invocation, const std::function<int(const 
   if (!node.ok()) return ReportError(node.error());
   base::Result<service::mig::NodeGoal> goal = request->ResolveModes(*node);
   if (!goal.ok()) return ReportError(goal.error());
-  const std::vector<std::string> reasons = service::mig::OutOfReach(*node, *goal);
+  const std::vector<std::string> reasons =
+      service::mig::ErrorTexts(service::mig::OutOfReach(*node, *goal), *node);
   for (const std::string& reason : reasons) std::fprintf(stderr, "partita: %s\n", reason.c_str());
   if (!reasons.empty()) return kExitNoDriver;
   return work({*options, *std::move(node), *std::move(goal)});

@@ -32,8 +32,8 @@ Outcome AssertedThroughPci(const Selected& selected) {
   const Result<service::mig::NodeGoal> goal =
       service::mig::ResolveModes(selected.file, *selected.config, *node);
   if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
-  if (const std::vector<std::string> why = service::mig::OutOfReach(*node, *goal); !why.empty()) {
-    return Failure{base::Join(why, "; "), kExitNoDriver};
+  if (const auto why = service::mig::OutOfReach(*node, *goal); !why.empty()) {
+    return Failure{base::Join(service::mig::ErrorTexts(why, *node), "; "), kExitNoDriver};
   }
   const auto differences = service::mig::Differences(*node, *goal, true);
   if (!differences.ok()) return Fail(differences.error());

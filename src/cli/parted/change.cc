@@ -64,7 +64,10 @@ Outcome OutcomeOf(const service::mig::ChangeEnd& end) {
   if (end.Done()) return std::nullopt;
   const int status = ExitStatus(end.status);
   if (end.error) return Fail(*end.error, status);
-  if (!end.report->errors.empty()) return Failure{base::Join(end.report->errors, "; "), status};
+  if (const std::vector<std::string> errors = service::mig::ErrorTexts(*end.report);
+      !errors.empty()) {
+    return Failure{base::Join(errors, "; "), status};
+  }
   return Failure{"a GPU reset or a reboot is required", status};
 }
 

@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "model/holder.h"
 #include "service/mig/carry_out.h"
 #include "service/mig/node_plan.h"
 
@@ -15,12 +14,6 @@ namespace {
 
 using model::Inventory;
 
-std::optional<std::size_t> Find(const Inventory& inventory, const model::PciAddress& pci) {
-  for (std::size_t i = 0; i < inventory.gpus.size(); ++i)
-    if (inventory.gpus[i].pci == pci) return i;
-  return std::nullopt;
-}
-
 base::Error PlanError(base::ErrorCode code, const Inventory& inventory, const NodePlan& plan) {
   std::vector<std::string> lines;
   for (const GpuOutcome& outcome : plan.gpus)
@@ -28,19 +21,10 @@ base::Error PlanError(base::ErrorCode code, const Inventory& inventory, const No
   return base::MakeError(code, "{}", fmt::join(lines, "\n"));
 }
 
-std::vector<std::string> Holders(const model::Gpu& gpu) {
-  std::vector<std::string> holders;
-  for (const model::Process& process : gpu.processes) holders.push_back(model::HolderText(process));
-  for (const model::HiddenHolder& holder : gpu.hidden_holders)
-    holders.push_back(model::HolderText(holder));
-  return holders;
-}
-
 GpuWork MakeWork(const Inventory& inventory, const GpuOutcome& outcome) {
   const model::Gpu& gpu = inventory.gpus[outcome.gpu];
   GpuWork work;
-  work.pci = gpu.pci;
-  work.name = NameOf(gpu);
+  work.gpu = model::GpuIdentity::Of(gpu);
   work.geometry = outcome.geometry;
   work.steps = Steps(std::get<model::GpuPlan>(outcome.plan));
   return work;
@@ -85,6 +69,7 @@ class Application {
     for (const GpuOutcome& outcome : plan.gpus) {
       if (std::get<model::GpuPlan>(outcome.plan).ChangesNothing()) continue;
       works_.push_back(MakeWork(look_, outcome));
+      reports_.push_back({works_.back().gpu});
       before_.push_back(AsItIs(look_, outcome.gpu));
       later_.push_back(std::get<model::GpuPlan>(outcome.plan).instances_later);
     }
@@ -110,10 +95,10 @@ class Application {
     look_ = reader_.Read();
     if (finished) finished = MakeInstances();
     if (finished) finished = Retry();
-    if (!finished) Say("stopped before it was done");
+    stopped_ = !finished;
     for (std::size_t i = 0; i < works_.size(); ++i) {
       const GpuWork& work = works_[i];
-      if (work.failure) SayFailure(work);
+      if (work.failure) NoteFailure(i);
       // A mode that waits for a reset was accepted: a reset or reboot completes it.
       const bool undo = finished ? work.failure && !work.mode_pending : true;
       if (undo && work.touched) PutBack(i);
@@ -132,7 +117,7 @@ class Application {
         continue;
       }
       const auto mine = [&](const GpuTarget& target) {
-        return look_.gpus[target.gpu].pci == work.pci && !target.instances_later;
+        return work.gpu.Is(look_.gpus[target.gpu]) && !target.instances_later;
       };
       const auto target = std::find_if(goal->begin(), goal->end(), mine);
       if (target == goal->end()) continue;
@@ -158,7 +143,8 @@ class Application {
   // Once more, without the places at which something could not be created. True unless it was
   // stopped.
   bool Retry() {
-    for (GpuWork& work : works_) {
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      GpuWork& work = works_[i];
       if (!MayBePlannedAgain(work)) continue;
       const std::optional<NodePlan> plan = PlanAround(work);
       if (!plan || plan->Refused() || plan->Blocked()) continue;
@@ -168,14 +154,14 @@ class Application {
       look_ = reader_.Read();
       if (!finished) return false;
       const bool failed = !again.empty() && again.front().failure;
-      if (failed) SayFailure(work);
+      if (failed) NoteFailure(i);
       work.failure = failed ? again.front().failure : std::nullopt;
     }
     return true;
   }
 
   std::optional<NodePlan> PlanAround(const GpuWork& work) const {
-    const std::optional<std::size_t> gpu = Find(look_, work.pci);
+    const std::optional<std::size_t> gpu = FindPosition(look_, work.gpu);
     const base::Result<NodeGoal> goal = Goal();
     if (!gpu || !look_.gpus[*gpu].mig || !goal.ok()) return std::nullopt;
     Inventory without = look_;
@@ -187,98 +173,103 @@ class Application {
   }
 
   void PutBack(std::size_t i) {
-    GpuWork& work = works_[i];
-    std::optional<std::size_t> gpu = Find(look_, work.pci);
+    const model::GpuIdentity& identity = works_[i].gpu;
+    std::optional<std::size_t> gpu = FindPosition(look_, identity);
     if (gpu && !CheckRead(look_.gpus[*gpu]).ok()) {
       // A look that failed in part says nothing; the next may say more.
       look_ = reader_.Read();
-      gpu = Find(look_, work.pci);
+      gpu = FindPosition(look_, identity);
     }
-    if (!gpu) return Say(fmt::format("{}: could not be put back: it is gone", work.name));
-    GpuTarget target = before_[i];
-    target.gpu = *gpu;
+    std::optional<base::Error> reason;
+    if (gpu) {
+      before_[i].gpu = *gpu;
+      reason = GoBack(before_[i]);
+    }
+    NoteWhatIsThere(i, std::move(reason));
+  }
+
+  // Why it cannot be, or is not, as it was.
+  std::optional<base::Error> GoBack(const GpuTarget& target) {
     const NodePlan plan = PlanNode(look_, {target});
-    std::string reason;
     if (plan.Refused() || plan.Blocked()) {
-      reason = fmt::format("{}", fmt::join(Reasons(look_, plan.gpus.front()), "; "));
-    } else {
-      std::vector<GpuWork> back = {MakeWork(look_, plan.gpus.front())};
-      (void)carry_out_.Run(back, nullptr);  // a stop is what may have sent it here
-      look_ = reader_.Read();
-      if (back.front().failure) reason = FailureText(back.front());
+      return base::MakeError(plan.Refused() ? base::ErrorCode::kConflict : base::ErrorCode::kBusy,
+                             "{}", fmt::join(Reasons(look_, plan.gpus.front()), "; "));
     }
-    SayWhatIsThere(work, target, reason);
+    std::vector<GpuWork> back = {MakeWork(look_, plan.gpus.front())};
+    (void)carry_out_.Run(back, nullptr);  // a stop is what may have sent it here
+    look_ = reader_.Read();
+    std::optional<StepFailure>& failure = back.front().failure;
+    if (!failure) return std::nullopt;
+    return std::move(failure->error).Within(failure->step);
   }
 
-  void SayWhatIsThere(GpuWork& work, GpuTarget target, const std::string& reason) {
-    const std::optional<std::size_t> gpu = Find(look_, work.pci);
-    if (!gpu) return Say(fmt::format("{}: could not be put back: it is gone", work.name));
-    target.gpu = *gpu;
-    const std::string now = Describe(look_.gpus[*gpu]);
-    if (IsApplied(look_, target)) {
-      work.mode_pending = false;  // nothing waits for a reset any more
-      Say(fmt::format("{}: put back as it was: {}", work.name, now));
+  void NoteWhatIsThere(std::size_t i, std::optional<base::Error> reason) {
+    GpuReport& report = reports_[i];
+    const std::optional<std::size_t> gpu = FindPosition(look_, report.gpu);
+    report.end = GpuEnd::kGone;
+    if (!gpu) return;
+    before_[i].gpu = *gpu;
+    if (IsApplied(look_, before_[i])) {
+      works_[i].mode_pending = false;  // nothing waits for a reset any more
+      report.end = GpuEnd::kPutBack;
     } else {
-      Say(fmt::format("{}: could not be put back ({}); it is now {}", work.name,
-                      reason.empty() ? "it does not stay as it was" : reason, now));
+      report.end = GpuEnd::kLeft;
+      report.why_left = std::move(reason);
     }
-  }
-
-  static std::string FailureText(const GpuWork& work) {
-    const base::Error& error = work.failure->error;
-    return fmt::format("{}: {}", work.failure->step, error.ToString());
   }
 
   // Who holds a GPU is known from the look after the failure.
-  void SayFailure(const GpuWork& work) {
-    std::string text = fmt::format("{}: {}", work.name, FailureText(work));
-    const std::optional<std::size_t> gpu = Find(look_, work.pci);
+  void NoteFailure(std::size_t i) {
+    const GpuWork& work = works_[i];
+    reports_[i].end = GpuEnd::kFailed;
+    GpuFailure failure{work.failure->step, work.failure->error, {}};
+    const model::Gpu* gpu = FindGpu(look_, work.gpu);
     const bool busy = work.failure->error.code() == base::ErrorCode::kBusy;
-    const std::vector<std::string> holders =
-        gpu && busy ? Holders(look_.gpus[*gpu]) : std::vector<std::string>();
-    if (!holders.empty())
-      text += fmt::format("; it is used by {}", fmt::join(holders, ", "));
-    else if (!work.failure->error.hint().empty())
-      text += fmt::format(": {}", work.failure->error.hint());
-    Say(std::move(text));
+    if (gpu != nullptr && busy) failure.holders = GpuHolders::Of(*gpu);
+    reports_[i].failures.push_back(std::move(failure));
   }
 
-  // A mode that waits for a reset waits for these to end, too.
-  void SayWhoDelays(const GpuWork& work) {
-    const std::optional<std::size_t> gpu = Find(look_, work.pci);
-    const std::vector<std::string> holders =
-        gpu ? Holders(look_.gpus[*gpu]) : std::vector<std::string>();
-    if (!holders.empty())
-      waiting_.push_back(fmt::format("{}: its MIG mode is pending; a reset must wait for {}",
-                                     work.name, fmt::join(holders, ", ")));
+  void NoteWaiting(std::size_t i) {
+    GpuReport& report = reports_[i];
+    if (report.end == GpuEnd::kDone || report.end == GpuEnd::kFailed) report.end = GpuEnd::kWaiting;
+    const model::Gpu* gpu = FindGpu(look_, report.gpu);
+    // A mode that waits for a reset waits for these to end, too.
+    if (gpu != nullptr && !works_[i].failure) report.holders = GpuHolders::Of(*gpu);
   }
-
-  void Say(std::string text) { errors_.push_back(std::move(text)); }
 
   base::Result<ApplyReport> Report() {
     ApplyReport report;
     const base::Result<NodeGoal> goal = Goal();
-    if (!goal.ok() && errors_.empty()) Say(goal.error().ToString());
     report.applied = goal.ok() && IsApplied(look_, *goal);
-    for (const GpuWork& work : works_) {
-      report.reset_required |= work.mode_pending;
-      if (work.mode_pending && !work.failure) SayWhoDelays(work);
+    report.stopped = stopped_;
+    for (std::size_t i = 0; i < works_.size(); ++i) {
+      report.reset_required |= works_[i].mode_pending;
+      if (works_[i].mode_pending) NoteWaiting(i);
+      if (works_[i].touched || works_[i].mode_pending) {
+        report.gpus.push_back(std::move(reports_[i]));
+      }
     }
-    const bool told = !errors_.empty() || report.reset_required;
-    if (!report.applied && goal.ok() && !told) SayDifferences(*goal);
-    report.errors = std::move(errors_);
-    report.waiting = std::move(waiting_);
+    const bool failed = report.Failed();
+    if (!goal.ok() && !failed) report.goal_error = goal.error();
+    if (!report.applied && goal.ok() && !failed && !report.reset_required) {
+      NoteDifferences(*goal, report);
+    }
     report.after = std::move(look_);
     return report;
   }
 
   // Every call succeeded, and yet: somebody else changed it, or the driver told a tale.
-  void SayDifferences(const NodeGoal& goal) {
+  void NoteDifferences(const NodeGoal& goal, ApplyReport& report) const {
     for (const GpuTarget& target : goal) {
       if (IsApplied(look_, target)) continue;
       const model::Gpu& gpu = look_.gpus[target.gpu];
-      Say(fmt::format("{}: every step succeeded, but it is now {}: is something else changing it?",
-                      NameOf(gpu), Describe(gpu)));
+      const auto known = std::find_if(report.gpus.begin(), report.gpus.end(),
+                                      [&](const GpuReport& each) { return each.gpu.Is(gpu); });
+      if (known != report.gpus.end()) {
+        known->end = GpuEnd::kOtherwise;
+      } else {
+        report.gpus.push_back({model::GpuIdentity::Of(gpu), GpuEnd::kOtherwise});
+      }
     }
   }
 
@@ -292,7 +283,8 @@ class Application {
   std::vector<GpuWork> works_;
   std::vector<GpuTarget> before_;  // of each work: what to go back to
   std::vector<bool> later_;        // of each work: its instances can be planned once its mode is on
-  std::vector<std::string> errors_, waiting_;
+  std::vector<GpuReport> reports_;  // of each work
+  bool stopped_ = false;
 };
 
 }  // namespace

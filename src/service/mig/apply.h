@@ -11,6 +11,7 @@
 #include "hw/inventory_reader.h"
 #include "hw/mig_control.h"
 #include "model/inventory.h"
+#include "service/mig/gpu_report.h"
 #include "service/mig/node_goal.h"
 #include "service/mig/node_plan.h"
 
@@ -26,15 +27,6 @@ struct ApplyOptions {
 // Told before (`done` false) and after each step that succeeded.
 struct Progress {
   std::function<void(const std::string& gpu, const std::string& step, bool done)> step;
-};
-
-struct ApplyReport {
-  bool applied = false;         // everything is as wanted, seen by reading it again
-  bool outdated = false;        // nothing was done: the plan is no longer what was agreed to
-  bool reset_required = false;  // some mode waits for a reset, or where none is possible, a reboot
-  std::vector<std::string> waiting;  // whose work such a reset must wait for
-  std::vector<std::string> errors;   // what failed, what became of it and what is there now
-  model::Inventory after;
 };
 
 // Called for each look at the node, since ids and positions are of one look.

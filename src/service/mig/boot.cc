@@ -140,10 +140,10 @@ class Boot {
     const ChangeEnd end = procedure_.Run(order);
     for (const std::string& warning : end.warnings) Say("warning: " + warning);
     if (end.error) return Failed(*end.error, end.status);
-    const std::string errors = base::Join(end.report->errors, "; ");
+    const std::string errors = base::Join(ErrorTexts(*end.report), "; ");
     if (end.status == ChangeStatus::kResetRequired) return NeedsReboot(errors);
     if (!end.Done()) return {errors, end.status};
-    for (const std::string& error : end.report->errors) Say("warning: " + error);
+    for (const std::string& error : ErrorTexts(*end.report)) Say("warning: " + error);
     return Done();
   }
 
@@ -164,7 +164,7 @@ class Boot {
     ChangeOrder order;
     order.modes = [&](const model::Inventory& node) -> Result<NodeGoal> {
       TRY(goal, ResolveModes(*file, **config, node));
-      for (const std::string& why : OutOfReach(node, goal)) Say(why);
+      for (const std::string& why : ErrorTexts(OutOfReach(node, goal), node)) Say(why);
       return goal;
     };
     order.options.mode_only = true;
@@ -175,7 +175,7 @@ class Boot {
     if (end.status == ChangeStatus::kNoDriver) return later;
     if (end.error) return Failed(*end.error, end.status);
     if (end.Done()) return {"no driver is loaded: the modes are in force, devices come with it"};
-    return {base::Join(end.report->errors, "; "), ChangeStatus::kNotApplied};
+    return {base::Join(ErrorTexts(*end.report), "; "), ChangeStatus::kNotApplied};
   }
 
   // What the environment selects, else what was applied last, else nothing.

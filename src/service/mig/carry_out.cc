@@ -82,15 +82,15 @@ void CarryOut::RunStep(GpuWork& work, const PlanStep& step) {
 base::Result<void> CarryOut::Call(GpuWork& work, const PlanStep& step) {
   switch (step.kind) {
     case StepKind::kDestroyCompute:
-      return control_.DestroyCompute(work.pci, *step.instance, *step.compute);
-    case StepKind::kDestroyInstance: return control_.DestroyInstance(work.pci, *step.instance);
+      return control_.DestroyCompute(work.gpu.pci, *step.instance, *step.compute);
+    case StepKind::kDestroyInstance: return control_.DestroyInstance(work.gpu.pci, *step.instance);
     case StepKind::kSetMode: return SetMode(work, step);
     case StepKind::kReset: break;
     case StepKind::kCreateInstance: {
       const model::Placement* place = FindPlacement(work.geometry, step.place);
       PARTITA_CHECK(place != nullptr);
-      TRY(id,
-          control_.CreateInstance(work.pci, work.geometry.profiles[step.place.profile].id, *place));
+      TRY(id, control_.CreateInstance(work.gpu.pci, work.geometry.profiles[step.place.profile].id,
+                                      *place));
       work.made[step.place] = id;
       return {};
     }
@@ -100,7 +100,7 @@ base::Result<void> CarryOut::Call(GpuWork& work, const PlanStep& step) {
 }
 
 base::Result<void> CarryOut::SetMode(GpuWork& work, const PlanStep& step) {
-  TRY(activation, control_.SetMode(work.pci, step.enable));
+  TRY(activation, control_.SetMode(work.gpu.pci, step.enable));
   const bool reset_follows = FindReset(work) != nullptr;
   switch (activation) {
     case hw::Activation::kActive: work.mode_active = true; break;
@@ -120,7 +120,7 @@ base::Result<void> CarryOut::CreateCompute(GpuWork& work, const PlanStep& step) 
   const auto made = work.made.find(step.place);
   PARTITA_CHECK(step.instance || made != work.made.end());
   const model::GpuInstanceId instance = step.instance ? *step.instance : made->second;
-  TRY(id, control_.CreateCompute(work.pci, instance, step.compute_slices,
+  TRY(id, control_.CreateCompute(work.gpu.pci, instance, step.compute_slices,
                                  StartOf(work, step, instance)));
   (void)id;
   return {};
@@ -136,7 +136,7 @@ std::optional<std::uint32_t> CarryOut::StartOf(GpuWork& work,
   if (first) {
     const model::ComputeSizes sizes = ComputeSizesAt(work, step.place);
     const bool mixed = !sizes.empty() && sizes.front() != sizes.back();
-    const auto offered = mixed ? control_.OfferedCompute(work.pci, instance)
+    const auto offered = mixed ? control_.OfferedCompute(work.gpu.pci, instance)
                                : std::vector<model::ComputeInstanceProfile>();
     const auto places = offered.ok() ? model::PlaceCompute(*offered, {}, sizes) : std::nullopt;
     if (mixed && places) starts->second.assign(places->begin(), places->end());
@@ -174,7 +174,7 @@ void CarryOut::ResetTogether(const std::vector<GpuWork*>& works, const std::atom
     text = ToString(work->geometry, *FindReset(*work));
     Tell(*work, text, false);
     work->touched = true;
-    addresses.push_back(work->pci);
+    addresses.push_back(work->gpu.pci);
   }
   // While the library is open anywhere in this process, the GPUs are in use.
   reader_.Release();
@@ -190,7 +190,7 @@ void CarryOut::ResetTogether(const std::vector<GpuWork*>& works, const std::atom
 }
 
 void CarryOut::Tell(const GpuWork& work, const std::string& step, bool done) const {
-  if (progress_.step) progress_.step(work.name, step, done);
+  if (progress_.step) progress_.step(work.gpu.Name(), step, done);
 }
 
 }  // namespace partita::service::mig

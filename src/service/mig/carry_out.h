@@ -25,8 +25,7 @@ struct StepFailure {
 
 // What is to be done on one GPU, and how far it came.
 struct GpuWork {
-  model::PciAddress pci;
-  std::string name;  // "GPU 3"
+  model::GpuIdentity gpu;
   model::MigGeometry geometry;
   std::vector<model::PlanStep> steps;
 

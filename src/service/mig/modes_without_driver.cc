@@ -39,9 +39,14 @@ bool IsAsWanted(const model::Gpu& gpu, bool wanted) {
   return gpu.mig && gpu.mig->enabled == wanted && gpu.mig->pending_enabled == wanted;
 }
 
-std::optional<std::string> WhyOutOfReach(const model::Gpu& gpu, bool wanted) {
-  if (gpu.faults.empty() || IsAsWanted(gpu, wanted)) return std::nullopt;
-  return fmt::format("{} ({}): {}", NameOf(gpu), gpu.pci.ToString(), gpu.faults.front().text);
+bool IsOutOfReach(const model::Gpu& gpu, bool wanted) {
+  return !gpu.faults.empty() && !IsAsWanted(gpu, wanted);
+}
+
+GpuReport ReportOf(const model::Gpu& gpu, GpuEnd end, base::Error why) {
+  GpuReport report{model::GpuIdentity::Of(gpu), end};
+  report.failures.push_back({"", std::move(why), {}});
+  return report;
 }
 
 base::Result<void> ChangeMode(const model::Gpu& gpu,
@@ -68,13 +73,17 @@ base::Result<void> ChangeMode(const model::Gpu& gpu,
 }
 
 void Verify(const NodeGoal& goal, ApplyReport& report) {
-  report.applied = report.errors.empty();
+  report.applied = !report.Failed();
   for (const GpuTarget& target : goal) {
     const model::Gpu& gpu = report.after.gpus[target.gpu];
     const bool wanted = target.goal.mig_enabled;
     if (IsAsWanted(gpu, wanted)) continue;
     report.applied = false;
-    if (gpu.mig && gpu.mig->pending_enabled == wanted) report.reset_required = true;
+    if (!gpu.mig || gpu.mig->pending_enabled != wanted) continue;
+    report.reset_required = true;
+    for (GpuReport& each : report.gpus) {
+      if (each.gpu.Is(gpu) && each.end == GpuEnd::kDone) each.end = GpuEnd::kWaiting;
+    }
   }
 }
 
@@ -112,13 +121,16 @@ base::Result<model::Inventory> LookWithoutDriver(const hw::PciMigOptions& option
   return node;
 }
 
-std::vector<std::string> OutOfReach(const model::Inventory& node, const NodeGoal& goal) {
-  std::vector<std::string> reasons;
+std::vector<GpuReport> OutOfReach(const model::Inventory& node, const NodeGoal& goal) {
+  std::vector<GpuReport> reports;
   for (const GpuTarget& target : goal) {
-    auto reason = WhyOutOfReach(node.gpus[target.gpu], target.goal.mig_enabled);
-    if (reason) reasons.push_back(*std::move(reason));
+    const model::Gpu& gpu = node.gpus[target.gpu];
+    if (!IsOutOfReach(gpu, target.goal.mig_enabled)) continue;
+    reports.push_back(
+        ReportOf(gpu, GpuEnd::kOutOfReach,
+                 base::Error(base::ErrorCode::kUnavailable, gpu.faults.front().text)));
   }
-  return reasons;
+  return reports;
 }
 
 base::Result<ApplyReport> ApplyModesWithoutDriver(const model::Inventory& node,
@@ -128,20 +140,18 @@ base::Result<ApplyReport> ApplyModesWithoutDriver(const model::Inventory& node,
                                                   const Progress& progress,
                                                   const std::atomic<bool>& stop) {
   ApplyReport report;
-  report.errors = OutOfReach(node, goal);
+  report.gpus = OutOfReach(node, goal);
   for (const GpuTarget& target : goal) {
     const model::Gpu& gpu = node.gpus[target.gpu];
     const bool wanted = target.goal.mig_enabled;
-    if (IsAsWanted(gpu, wanted) || WhyOutOfReach(gpu, wanted)) continue;
+    if (IsAsWanted(gpu, wanted) || IsOutOfReach(gpu, wanted)) continue;
     if (stop.load()) {
-      report.errors.push_back(fmt::format("stopped before {}", NameOf(gpu)));
+      report.gpus.push_back({model::GpuIdentity::Of(gpu), GpuEnd::kStopped});
       break;
     }
     const auto changed = ChangeMode(gpu, wanted, skip_reset, options, progress);
-    if (!changed.ok()) {
-      report.errors.push_back(
-          fmt::format("{} ({}): {}", NameOf(gpu), gpu.pci.ToString(), Text(changed.error())));
-    }
+    report.gpus.push_back(changed.ok() ? GpuReport{model::GpuIdentity::Of(gpu)}
+                                       : ReportOf(gpu, GpuEnd::kFailed, changed.error()));
   }
   TRY(after, LookWithoutDriver(options));
   if (after.gpus.size() != node.gpus.size()) {

@@ -32,7 +32,6 @@ namespace partita::service::mig {
                                                                 const std::atomic<bool>& stop);
 
 // Why a target cannot be what it shall be, or cannot be asked whether it is, without the driver.
-[[nodiscard]] std::vector<std::string> OutOfReach(const model::Inventory& node,
-                                                  const NodeGoal& goal);
+[[nodiscard]] std::vector<GpuReport> OutOfReach(const model::Inventory& node, const NodeGoal& goal);
 
 }  // namespace partita::service::mig

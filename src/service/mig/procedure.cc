@@ -100,14 +100,14 @@ class ChangeProcedure::Once {
       return end;
     }
     if (end.report) {
-      for (const std::string& error : end.report->errors) Warn(error);
+      for (const std::string& error : ErrorTexts(*end.report)) Warn(error);
     }
     return Step(false, "pre-apply-config");
   }
 
   // A mode that waits for the reset that was not wanted is what was asked for.
   [[nodiscard]] bool MayWait(const ChangeEnd& end) const {
-    return order_.options.skip_reset && end.report && end.report->errors.empty();
+    return order_.options.skip_reset && end.report && !end.report->Failed();
   }
 
   // Modes, or everything.
@@ -194,7 +194,7 @@ class ChangeProcedure::Once {
     if (!node.ok()) return Failed(node.error(), ChangeStatus::kFailed);
     const Result<NodeGoal> goal = order_.modes(*node);
     if (!goal.ok()) return Failed(goal.error(), ChangeStatus::kInvalid);
-    const std::vector<std::string> why = OutOfReach(*node, *goal);
+    const std::vector<GpuReport> why = OutOfReach(*node, *goal);
     if (order_.in_steps && why.empty()) {
       const auto differences = Differences(*node, *goal, true);
       if (!differences.ok()) return Failed(differences.error(), ChangeStatus::kFailed);
@@ -202,8 +202,9 @@ class ChangeProcedure::Once {
     }
     const bool none_in_reach = !why.empty() && why.size() == goal->size();
     if (none_in_reach && order_.in_steps) {
-      return Failed(base::Error(base::ErrorCode::kUnavailable, base::Join(why, "; ")),
-                    ChangeStatus::kNoDriver);
+      return Failed(
+          base::Error(base::ErrorCode::kUnavailable, base::Join(ErrorTexts(why, *node), "; ")),
+          ChangeStatus::kNoDriver);
     }
     if (const Result<void> hook = RunHooks(hook_point); !hook.ok()) {
       return Failed(hook.error(), ChangeStatus::kFailed);
@@ -214,7 +215,7 @@ class ChangeProcedure::Once {
     if (!report.ok()) return Failed(report.error(), ChangeStatus::kFailed);
     ChangeEnd end = EndOf(*std::move(report));
     // Something failed: that a reset is still to come says less.
-    if (!end.Done() && !end.report->errors.empty()) end.status = ChangeStatus::kNotApplied;
+    if (!end.Done() && end.report->Failed()) end.status = ChangeStatus::kNotApplied;
     if (none_in_reach) end.status = ChangeStatus::kNoDriver;
     return end;
   }
