@@ -8,10 +8,10 @@ namespace partita::model {
 
 GpuIdentity GpuIdentity::Of(const Gpu& gpu) { return {gpu.uuid, gpu.pci, gpu.index}; }
 
-bool GpuIdentity::Is(const Gpu& gpu) const {
-  if (uuid && gpu.uuid) return *uuid == *gpu.uuid;
-  if (pci != PciAddress() && gpu.pci != PciAddress()) return pci == gpu.pci;
-  return index == gpu.index;
+bool GpuIdentity::Is(const GpuIdentity& other) const {
+  if (uuid && other.uuid) return *uuid == *other.uuid;
+  if (pci != PciAddress() && other.pci != PciAddress()) return pci == other.pci;
+  return index == other.index;
 }
 
 std::string GpuIdentity::Name() const {

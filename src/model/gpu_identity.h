@@ -18,7 +18,8 @@ struct GpuIdentity {
   [[nodiscard]] static GpuIdentity Of(const Gpu& gpu);
 
   // By UUID; by address where one of them tells none, as a GPU that stopped answering.
-  [[nodiscard]] bool Is(const Gpu& gpu) const;
+  [[nodiscard]] bool Is(const GpuIdentity& other) const;
+  [[nodiscard]] bool Is(const Gpu& gpu) const { return Is(Of(gpu)); }
 
   // "GPU 3", or its PCI address where it has no index.
   [[nodiscard]] std::string Name() const;

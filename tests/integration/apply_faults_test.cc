@@ -59,7 +59,7 @@ std::vector<service::mig::GpuSteps> Planned(const NodeUnderChange& node,
       config::MigConfigFile::Parse("version: v1\nmig-configs:\n  c:\n" + entries, "mig.yaml");
   const model::Inventory inventory = node.Read();
   const auto goal = service::mig::ResolveConfig(*file, **file->Select(""), inventory);
-  return service::mig::AllSteps(inventory, service::mig::PlanNode(inventory, *goal));
+  return service::mig::AllSteps(service::mig::PlanNode(inventory, *goal));
 }
 
 TEST(ApplyFaults, APlanThatNobodyAgreedToIsNotCarriedOut) {

@@ -96,7 +96,7 @@ std::optional<int> ShowPlan(const MigOptions& options,
   NodePlan plan = service::mig::PlanNode(node, *goal);
   if (request.options.skip_reset) plan = service::mig::WithoutResets(std::move(plan));
   question.open = false;
-  StepsShown steps = service::mig::AllSteps(node, plan);
+  StepsShown steps = service::mig::AllSteps(plan);
   const bool hindered = plan.Refused() || plan.Blocked();
   if (!hindered && question.shown == steps) return std::nullopt;
   if (question.shown) {

@@ -68,12 +68,21 @@ int WithModes(const base::Invocation& invocation, const std::function<int(const 
   return work({*options, *std::move(node), *std::move(goal)});
 }
 
+// Differences are of GPUs that this look has.
+std::size_t PositionOf(const model::Inventory& node,
+                       const service::mig::GpuDifference& difference) {
+  const std::optional<std::size_t> position = model::FindPosition(node, difference.gpu);
+  PARTITA_CHECK(position.has_value());
+  return *position;
+}
+
 // GPUs that can do MIG and that the goal leaves out.
 std::vector<std::size_t> LeftOut(const Asked& asked) {
   std::vector<std::size_t> left;
   for (std::size_t i = 0; i < asked.node.gpus.size(); ++i) {
-    const bool meant = std::any_of(asked.goal.begin(), asked.goal.end(),
-                                   [i](const GpuTarget& target) { return target.gpu == i; });
+    const bool meant =
+        std::any_of(asked.goal.begin(), asked.goal.end(),
+                    [&](const GpuTarget& target) { return target.gpu.Is(asked.node.gpus[i]); });
     if (!meant && asked.node.gpus[i].mig) left.push_back(i);
   }
   return left;
@@ -91,11 +100,12 @@ Lines DrawMigDiff(const model::Inventory& node,
     // Neighbours with the same difference are shown once.
     for (; i < differences.size(); ++i) {
       const service::mig::GpuDifference& other = differences[i];
-      if (node.gpus[other.gpu].name != node.gpus[first.gpu].name || other.gone != first.gone ||
-          other.added != first.added) {
+      const std::size_t position = PositionOf(node, other);
+      if (node.gpus[position].name != node.gpus[PositionOf(node, first)].name ||
+          other.gone != first.gone || other.added != first.added) {
         break;
       }
-      alike.gpus.push_back(other.gpu);
+      alike.gpus.push_back(position);
     }
     lines.push_back(KindHeading(node, alike, look));
     const auto add = [&](std::string_view sign, const std::vector<std::string>& texts, Ink ink) {
@@ -115,7 +125,7 @@ Value MigDiffDocument(const model::Inventory& node,
                       const std::vector<service::mig::GpuDifference>& differences) {
   Value gpus = Value::List();
   for (const service::mig::GpuDifference& difference : differences) {
-    const model::Gpu& gpu = node.gpus[difference.gpu];
+    const model::Gpu& gpu = node.gpus[PositionOf(node, difference)];
     Value gone = Value::List(), added = Value::List();
     for (const std::string& text : difference.gone) gone.Add(text);
     for (const std::string& text : difference.added) added.Add(text);

@@ -50,10 +50,13 @@ bool Destroyed(const GpuPlan& plan, model::GpuInstanceId id) {
                      [&](const model::LiveInstance& live) { return live.id == id; });
 }
 
-// GPUs that would be drawn alike, by position in the plan.
+// GPUs that would be drawn alike.
 bool Alike(const model::Inventory& node, const GpuOutcome& a, const GpuOutcome& b) {
-  const Gpu& left = node.gpus[a.gpu];
-  const Gpu& right = node.gpus[b.gpu];
+  const Gpu* first = model::FindGpu(node, a.gpu);
+  const Gpu* second = model::FindGpu(node, b.gpu);
+  if (first == nullptr || second == nullptr) return false;
+  const Gpu& left = *first;
+  const Gpu& right = *second;
   if (left.mig.has_value() != right.mig.has_value() || left.name != right.name) return false;
   if (left.mig && (left.mig->enabled != right.mig->enabled ||
                    left.mig->pending_enabled != right.mig->pending_enabled)) {
@@ -63,9 +66,10 @@ bool Alike(const model::Inventory& node, const GpuOutcome& a, const GpuOutcome& 
          left.hidden_holders == right.hidden_holders;
 }
 
-std::vector<std::vector<const GpuOutcome*>> Groups(const model::Inventory& node,
-                                                   const NodePlan& plan) {
-  std::vector<std::vector<const GpuOutcome*>> groups;
+using Group = std::vector<const GpuOutcome*>;
+
+std::vector<Group> Groups(const model::Inventory& node, const NodePlan& plan) {
+  std::vector<Group> groups;
   for (const GpuOutcome& outcome : plan.gpus) {
     const auto same = std::find_if(groups.begin(), groups.end(), [&](const auto& group) {
       return Alike(node, *group.front(), outcome);
@@ -77,6 +81,17 @@ std::vector<std::vector<const GpuOutcome*>> Groups(const model::Inventory& node,
     }
   }
   return groups;
+}
+
+Line GroupHeading(const model::Inventory& node, const Group& group, const Look& look) {
+  GpuKind kind;
+  for (const GpuOutcome* outcome : group) {
+    if (const auto position = model::FindPosition(node, outcome->gpu)) {
+      kind.gpus.push_back(*position);
+    }
+  }
+  if (kind.gpus.empty()) return Line().Add(group.front()->gpu.Name(), Ink::kStrong);
+  return KindHeading(node, kind, look);
 }
 
 void AddPicture(
@@ -200,11 +215,11 @@ Value NearestValue(const MigGeometry& geometry, const std::vector<model::Profile
   return list;
 }
 
-Value OutcomeValue(const Gpu& gpu, const GpuOutcome& outcome) {
+Value OutcomeValue(const Gpu* gpu, const GpuOutcome& outcome) {
   Value map = Value::Map();
-  if (gpu.index) map.Set("index", gpu.index->value());
-  if (gpu.uuid) map.Set("uuid", gpu.uuid->value());
-  map.Set("product", gpu.name);
+  if (outcome.gpu.index) map.Set("index", outcome.gpu.index->value());
+  if (outcome.gpu.uuid) map.Set("uuid", outcome.gpu.uuid->value());
+  map.Set("product", gpu != nullptr ? gpu->name : "");
   if (const auto* refusal = std::get_if<model::Refusal>(&outcome.plan)) {
     Value why = Value::Map().Set("message", refusal->text);
     if (!refusal->hint.empty()) why.Set("hint", refusal->hint);
@@ -219,9 +234,9 @@ Value OutcomeValue(const Gpu& gpu, const GpuOutcome& outcome) {
   for (const model::Process& process : plan.blockers) blockers.Add(HolderValue(process));
   map.Set("changes", !plan.ChangesNothing()).Set("resetRequired", plan.reset);
   if (plan.instances_later) map.Set("instancesLater", true);
-  if (gpu.mig) {
-    map.Set("before", InstancesValue(gpu));
-    map.Set("after", InstancesValue(model::AfterPlan(gpu, outcome.geometry, plan)));
+  if (gpu != nullptr && gpu->mig) {
+    map.Set("before", InstancesValue(*gpu));
+    map.Set("after", InstancesValue(model::AfterPlan(*gpu, outcome.geometry, plan)));
   }
   map.Set("steps", std::move(steps))
       .Set("blocked", plan.Blocked())
@@ -234,16 +249,13 @@ Value OutcomeValue(const Gpu& gpu, const GpuOutcome& outcome) {
 
 Lines DrawMigPlan(const model::Inventory& node, const NodePlan& plan, const Look& look) {
   Lines lines;
-  for (const std::vector<const GpuOutcome*>& group : Groups(node, plan)) {
-    GpuKind kind;
-    for (const GpuOutcome* outcome : group) kind.gpus.push_back(outcome->gpu);
-    lines.push_back(KindHeading(node, kind, look));
+  for (const Group& group : Groups(node, plan)) {
     const GpuOutcome& outcome = *group.front();
-    const Gpu& gpu = node.gpus[outcome.gpu];
+    lines.push_back(GroupHeading(node, group, look));
     if (const auto* refusal = std::get_if<model::Refusal>(&outcome.plan)) {
       AddRefusal(outcome, *refusal, look, lines);
-    } else {
-      AddPlan(gpu, outcome, std::get<GpuPlan>(outcome.plan), look, lines);
+    } else if (const Gpu* gpu = model::FindGpu(node, outcome.gpu)) {
+      AddPlan(*gpu, outcome, std::get<GpuPlan>(outcome.plan), look, lines);
     }
     lines.emplace_back();
   }
@@ -254,7 +266,7 @@ Lines DrawMigPlan(const model::Inventory& node, const NodePlan& plan, const Look
 Value MigPlanDocument(const model::Inventory& node, const NodePlan& plan) {
   Value gpus = Value::List();
   for (const GpuOutcome& outcome : plan.gpus) {
-    gpus.Add(OutcomeValue(node.gpus[outcome.gpu], outcome));
+    gpus.Add(OutcomeValue(model::FindGpu(node, outcome.gpu), outcome));
   }
   return Value::Map()
       .Set("apiVersion", "partita.dev/mig/v1")

@@ -24,7 +24,8 @@ NodeGoal GoalFor(const model::Inventory& node,
   NodeGoal goal;
   for (const auto& [gpu, text] : wants) {
     const WantedText wanted = WantedText::Parse(text).value();
-    goal.push_back({gpu, ResolveWanted(wanted, node.gpus[gpu]).value()});
+    goal.push_back(
+        {model::GpuIdentity::Of(node.gpus[gpu]), ResolveWanted(wanted, node.gpus[gpu]).value()});
   }
   return goal;
 }

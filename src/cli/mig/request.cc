@@ -64,17 +64,24 @@ void ReadEntry(std::string_view piece,
   entries.push_back({std::string(name), static_cast<std::uint32_t>(count), column});
 }
 
-// Positions in the node of the GPUs that are named.
-base::Result<std::vector<bool>> Chosen(const model::Inventory& node,
-                                       const std::vector<std::string>& gpus) {
-  if (gpus.empty()) return std::vector<bool>(node.gpus.size(), true);
-  TRY(selected, model::SelectGpus(node, gpus));
-  std::vector<bool> chosen;
-  for (const model::Gpu& gpu : node.gpus) {
-    chosen.push_back(std::any_of(selected.gpus.begin(), selected.gpus.end(),
-                                 [&](const model::Gpu& other) { return other.pci == gpu.pci; }));
+// The GPUs that are named, or all.
+struct Choice {
+  bool all = true;
+  std::vector<model::GpuIdentity> gpus = {};
+
+  [[nodiscard]] bool Has(const model::GpuIdentity& gpu) const {
+    return all || std::find(gpus.begin(), gpus.end(), gpu) != gpus.end();
   }
-  return chosen;
+  [[nodiscard]] bool Has(const model::Gpu& gpu) const { return Has(model::GpuIdentity::Of(gpu)); }
+};
+
+base::Result<Choice> Chosen(const model::Inventory& node, const std::vector<std::string>& gpus) {
+  Choice choice;
+  if (gpus.empty()) return choice;
+  choice.all = false;
+  TRY(selected, model::SelectGpus(node, gpus));
+  for (const model::Gpu& gpu : selected.gpus) choice.gpus.push_back(model::GpuIdentity::Of(gpu));
+  return choice;
 }
 
 }  // namespace
@@ -159,24 +166,24 @@ base::Result<MigRequest> MigRequest::Read(const base::Invocation& invocation) {
 base::Result<NodeGoal> MigRequest::ResolveWords(const model::Inventory& node) const {
   NodeGoal goal;
   TRY(chosen, Chosen(node, gpus_));
-  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
-    const model::Gpu& gpu = node.gpus[i];
-    if (!chosen[i]) continue;
+  for (const model::Gpu& gpu : node.gpus) {
+    if (!chosen.Has(gpu)) continue;
+    const model::GpuIdentity identity = model::GpuIdentity::Of(gpu);
     if (gpu.mig_error && (gpu.mig || gpu.faults.empty())) {
       TRY_VOID(service::mig::CheckRead(gpu));
     }
     if (!gpu.mig) {
       // Whoever names a GPU must hear that it cannot; the others of the node are passed over.
-      if (!gpus_.empty()) goal.push_back({i, {wanted_->enabled, {}}});
+      if (!gpus_.empty()) goal.push_back({identity, {wanted_->enabled, {}}});
       continue;
     }
     if (wanted_->enabled && !wanted_->entries.empty() && !model::TellsInstances(*gpu.mig)) {
-      goal.push_back({i, {true, {}}});
+      goal.push_back({identity, {true, {}}});
       goal.back().instances_later = true;
       continue;
     }
     TRY(target, ResolveWanted(*wanted_, gpu));
-    goal.push_back({i, std::move(target)});
+    goal.push_back({identity, std::move(target)});
   }
   return goal;
 }
@@ -188,13 +195,13 @@ base::Result<NodeGoal> MigRequest::ResolveModes(const model::Inventory& node) co
     TRY(modes, service::mig::ResolveModes(*file_, *config_, node));
     goal = std::move(modes);
   }
-  for (std::size_t i = 0; wanted_ && i < node.gpus.size(); ++i) {
-    const model::Gpu& gpu = node.gpus[i];
+  for (const model::Gpu& gpu : node.gpus) {
+    if (!wanted_) break;
     if (!gpu.mig && gpu.faults.empty() && gpus_.empty()) continue;  // without MIG, and not named
-    goal.push_back({i, {wanted_->enabled, {}}});
+    goal.push_back({model::GpuIdentity::Of(gpu), {wanted_->enabled, {}}});
   }
   std::erase_if(goal, [&chosen = chosen](const service::mig::GpuTarget& target) {
-    return !chosen[target.gpu];
+    return !chosen.Has(target.gpu);
   });
   TRY_VOID(CheckMeant(node, goal));
   return goal;
@@ -218,10 +225,10 @@ base::Result<void> MigRequest::CheckMeant(const model::Inventory& node,
   TRY(chosen, Chosen(node, gpus_));
   bool any = false;
   const model::Gpu* unread = nullptr;
-  for (std::size_t i = 0; i < node.gpus.size(); ++i) {
-    if (!chosen[i] || !Means(node.gpus[i])) continue;
+  for (const model::Gpu& gpu : node.gpus) {
+    if (!chosen.Has(gpu) || !Means(gpu)) continue;
     any = true;
-    if (unread == nullptr && !node.gpus[i].faults.empty()) unread = &node.gpus[i];
+    if (unread == nullptr && !gpu.faults.empty()) unread = &gpu;
   }
   const std::string what = wanted_ ? std::string(kWantOption)
                                    : fmt::format("configuration {}", base::Quoted(config_->name));
@@ -245,13 +252,13 @@ base::Result<NodeGoal> MigRequest::Resolve(const model::Inventory& node) const {
 }
 
 void MigRequest::WarnOfLeftOut(const model::Inventory& node, const NodeGoal& goal) const {
-  const base::Result<std::vector<bool>> chosen = Chosen(node, gpus_);
-  for (std::size_t i = 0; chosen.ok() && i < node.gpus.size(); ++i) {
-    const model::Gpu& gpu = node.gpus[i];
+  const base::Result<Choice> chosen = Chosen(node, gpus_);
+  if (!chosen.ok()) return;
+  for (const model::Gpu& gpu : node.gpus) {
     const bool meant =
         std::any_of(goal.begin(), goal.end(),
-                    [i](const service::mig::GpuTarget& target) { return target.gpu == i; });
-    if (meant || !(*chosen)[i] || gpu.mig || gpu.faults.empty()) continue;
+                    [&](const service::mig::GpuTarget& target) { return target.gpu.Is(gpu); });
+    if (meant || !chosen->Has(gpu) || gpu.mig || gpu.faults.empty()) continue;
     const std::string text = fmt::format("partita: warning: {} is left out: {}\n",
                                          service::mig::NameOf(gpu), gpu.faults.front().text);
     std::fputs(text.c_str(), stderr);
@@ -266,7 +273,7 @@ base::Result<NodeGoal> MigRequest::ResolveFile(const model::Inventory& node) con
   TRY(goal, service::mig::ResolveConfig(*file_, *config_, node));
   TRY(chosen, Chosen(node, gpus_));
   std::erase_if(goal, [&chosen = chosen](const service::mig::GpuTarget& target) {
-    return !chosen[target.gpu];
+    return !chosen.Has(target.gpu);
   });
   return goal;
 }

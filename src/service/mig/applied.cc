@@ -5,6 +5,7 @@
 
 #include "base/state_file.h"
 #include "base/value.h"
+#include "service/mig/node_plan.h"
 
 namespace partita::service::mig {
 
@@ -20,8 +21,10 @@ base::Result<void> RememberApplied(const model::Inventory& after, const NodeGoal
   model::Inventory meant;
   std::vector<std::string> uuids;
   for (const GpuTarget& target : targets) {
-    meant.gpus.push_back(after.gpus[target.gpu]);
-    if (const auto& uuid = after.gpus[target.gpu].uuid) uuids.push_back(uuid->value());
+    const model::Gpu* gpu = model::FindGpu(after, target.gpu);
+    if (gpu == nullptr) return GoneError(target.gpu);
+    meant.gpus.push_back(*gpu);
+    if (gpu->uuid) uuids.push_back(gpu->uuid->value());
   }
   TRY(document, CheckpointDocument(meant));
   TRY(now, Checkpoint::Parse(base::ToJson(document), "what is there"));

@@ -21,10 +21,9 @@ base::Error PlanError(base::ErrorCode code, const Inventory& inventory, const No
   return base::MakeError(code, "{}", fmt::join(lines, "\n"));
 }
 
-GpuWork MakeWork(const Inventory& inventory, const GpuOutcome& outcome) {
-  const model::Gpu& gpu = inventory.gpus[outcome.gpu];
+GpuWork MakeWork(const GpuOutcome& outcome) {
   GpuWork work;
-  work.gpu = model::GpuIdentity::Of(gpu);
+  work.gpu = outcome.gpu;
   work.geometry = outcome.geometry;
   work.steps = Steps(std::get<model::GpuPlan>(outcome.plan));
   return work;
@@ -65,12 +64,12 @@ class Application {
     if (options_.skip_reset) plan = WithoutResets(std::move(plan));
     if (plan.Refused()) return PlanError(base::ErrorCode::kConflict, look_, plan);
     if (plan.Blocked()) return PlanError(base::ErrorCode::kBusy, look_, plan);
-    if (options_.agreed && *options_.agreed != AllSteps(look_, plan)) return Outdated();
+    if (options_.agreed && *options_.agreed != AllSteps(plan)) return Outdated();
     for (const GpuOutcome& outcome : plan.gpus) {
       if (std::get<model::GpuPlan>(outcome.plan).ChangesNothing()) continue;
-      works_.push_back(MakeWork(look_, outcome));
+      works_.push_back(MakeWork(outcome));
       reports_.push_back({works_.back().gpu});
-      before_.push_back(AsItIs(look_, outcome.gpu));
+      before_.push_back(AsItIs(*FindGpu(look_, outcome.gpu)));
       later_.push_back(std::get<model::GpuPlan>(outcome.plan).instances_later);
     }
     if (!works_.empty()) Change();
@@ -117,7 +116,7 @@ class Application {
         continue;
       }
       const auto mine = [&](const GpuTarget& target) {
-        return work.gpu.Is(look_.gpus[target.gpu]) && !target.instances_later;
+        return work.gpu.Is(target.gpu) && !target.instances_later;
       };
       const auto target = std::find_if(goal->begin(), goal->end(), mine);
       if (target == goal->end()) continue;
@@ -127,7 +126,7 @@ class Application {
             "plan its instances", PlanError(base::ErrorCode::kConflict, look_, plan), std::nullopt};
         continue;
       }
-      std::vector<GpuWork> rest = {MakeWork(look_, plan.gpus.front())};
+      std::vector<GpuWork> rest = {MakeWork(plan.gpus.front())};
       const bool finished = carry_out_.Run(rest, stop_);
       if (rest.front().failure) {
         // Its places are of the new geometry.
@@ -149,7 +148,7 @@ class Application {
       const std::optional<NodePlan> plan = PlanAround(work);
       if (!plan || plan->Refused() || plan->Blocked()) continue;
       std::vector<GpuWork> again;
-      if (!plan->gpus.empty()) again.push_back(MakeWork(look_, plan->gpus.front()));
+      if (!plan->gpus.empty()) again.push_back(MakeWork(plan->gpus.front()));
       const bool finished = carry_out_.Run(again, stop_);
       look_ = reader_.Read();
       if (!finished) return false;
@@ -161,31 +160,22 @@ class Application {
   }
 
   std::optional<NodePlan> PlanAround(const GpuWork& work) const {
-    const std::optional<std::size_t> gpu = FindPosition(look_, work.gpu);
     const base::Result<NodeGoal> goal = Goal();
-    if (!gpu || !look_.gpus[*gpu].mig || !goal.ok()) return std::nullopt;
     Inventory without = look_;
-    TakeAway(*work.failure->place, *without.gpus[*gpu].mig);
+    model::Gpu* gpu = FindGpu(without, work.gpu);
+    if (gpu == nullptr || !gpu->mig || !goal.ok()) return std::nullopt;
+    TakeAway(*work.failure->place, *gpu->mig);
     NodeGoal part;
     std::copy_if(goal->begin(), goal->end(), std::back_inserter(part),
-                 [&](const GpuTarget& target) { return target.gpu == *gpu; });
+                 [&](const GpuTarget& target) { return work.gpu.Is(target.gpu); });
     return PlanNode(without, part);
   }
 
   void PutBack(std::size_t i) {
-    const model::GpuIdentity& identity = works_[i].gpu;
-    std::optional<std::size_t> gpu = FindPosition(look_, identity);
-    if (gpu && !CheckRead(look_.gpus[*gpu]).ok()) {
-      // A look that failed in part says nothing; the next may say more.
-      look_ = reader_.Read();
-      gpu = FindPosition(look_, identity);
-    }
-    std::optional<base::Error> reason;
-    if (gpu) {
-      before_[i].gpu = *gpu;
-      reason = GoBack(before_[i]);
-    }
-    NoteWhatIsThere(i, std::move(reason));
+    const model::Gpu* gpu = FindGpu(look_, works_[i].gpu);
+    // A look that failed in part says nothing; the next may say more.
+    if (gpu != nullptr && !CheckRead(*gpu).ok()) look_ = reader_.Read();
+    NoteWhatIsThere(i, GoBack(before_[i]));
   }
 
   // Why it cannot be, or is not, as it was.
@@ -195,7 +185,7 @@ class Application {
       return base::MakeError(plan.Refused() ? base::ErrorCode::kConflict : base::ErrorCode::kBusy,
                              "{}", fmt::join(Reasons(look_, plan.gpus.front()), "; "));
     }
-    std::vector<GpuWork> back = {MakeWork(look_, plan.gpus.front())};
+    std::vector<GpuWork> back = {MakeWork(plan.gpus.front())};
     (void)carry_out_.Run(back, nullptr);  // a stop is what may have sent it here
     look_ = reader_.Read();
     std::optional<StepFailure>& failure = back.front().failure;
@@ -205,11 +195,9 @@ class Application {
 
   void NoteWhatIsThere(std::size_t i, std::optional<base::Error> reason) {
     GpuReport& report = reports_[i];
-    const std::optional<std::size_t> gpu = FindPosition(look_, report.gpu);
-    report.end = GpuEnd::kGone;
-    if (!gpu) return;
-    before_[i].gpu = *gpu;
-    if (IsApplied(look_, before_[i])) {
+    if (FindGpu(look_, report.gpu) == nullptr) {
+      report.end = GpuEnd::kGone;
+    } else if (IsApplied(look_, before_[i])) {
       works_[i].mode_pending = false;  // nothing waits for a reset any more
       report.end = GpuEnd::kPutBack;
     } else {
@@ -262,13 +250,13 @@ class Application {
   void NoteDifferences(const NodeGoal& goal, ApplyReport& report) const {
     for (const GpuTarget& target : goal) {
       if (IsApplied(look_, target)) continue;
-      const model::Gpu& gpu = look_.gpus[target.gpu];
-      const auto known = std::find_if(report.gpus.begin(), report.gpus.end(),
-                                      [&](const GpuReport& each) { return each.gpu.Is(gpu); });
+      const auto known =
+          std::find_if(report.gpus.begin(), report.gpus.end(),
+                       [&](const GpuReport& each) { return each.gpu.Is(target.gpu); });
       if (known != report.gpus.end()) {
         known->end = GpuEnd::kOtherwise;
       } else {
-        report.gpus.push_back({model::GpuIdentity::Of(gpu), GpuEnd::kOtherwise});
+        report.gpus.push_back({target.gpu, GpuEnd::kOtherwise});
       }
     }
   }

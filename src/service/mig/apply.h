@@ -29,7 +29,7 @@ struct Progress {
   std::function<void(const std::string& gpu, const std::string& step, bool done)> step;
 };
 
-// Called for each look at the node, since ids and positions are of one look.
+// Called for each look at the node, since ids of instances are of one look.
 using NodeGoalFn = std::function<base::Result<NodeGoal>(const model::Inventory&)>;
 
 // Reads, plans, carries out, and verifies by reading again. An error means that nothing was

@@ -34,9 +34,10 @@ void NameComputes(model::Gpu& gpu) {
 AwaitedNode Await(const model::Inventory& now, const NodeGoal& goal, Tried tried) {
   AwaitedNode node{now, {}};
   for (const GpuTarget& target : goal) {
-    const model::Gpu& present = now.gpus[target.gpu];
-    const bool follows = tried == Tried::kModesFirst && HasMode(present, target);
-    if (!Waits(present) && !follows) {
+    const model::Gpu* present = model::FindGpu(now, target.gpu);
+    if (present == nullptr) continue;
+    const bool follows = tried == Tried::kModesFirst && HasMode(*present, target);
+    if (!Waits(*present) && !follows) {
       if (IsApplied(now, target)) node.goal.push_back(target);
       continue;
     }
@@ -44,7 +45,7 @@ AwaitedNode Await(const model::Inventory& now, const NodeGoal& goal, Tried tried
     const GpuOutcome& outcome = plan.gpus.front();
     const auto* steps = std::get_if<model::GpuPlan>(&outcome.plan);
     if (steps == nullptr) continue;
-    model::Gpu& gpu = node.then.gpus[target.gpu];
+    model::Gpu& gpu = *model::FindGpu(node.then, target.gpu);
     gpu = AfterPlan(gpu, outcome.geometry, *steps);
     NameComputes(gpu);
     node.goal.push_back(target);

@@ -97,25 +97,20 @@ class Boot {
   Result<NodeGoal> GoalOfReadable(const model::Inventory& node) {
     unread_.clear();
     model::Inventory readable;
-    std::vector<std::size_t> positions;
-    for (std::size_t i = 0; i < node.gpus.size(); ++i) {
+    for (const model::Gpu& gpu : node.gpus) {
       model::Inventory alone;
-      alone.gpus = {node.gpus[i]};
-      if (CheckRead(node.gpus[i]).ok()) {
-        readable.gpus.push_back(node.gpus[i]);
-        positions.push_back(i);
+      alone.gpus = {gpu};
+      if (CheckRead(gpu).ok()) {
+        readable.gpus.push_back(gpu);
       } else if (const Result<NodeGoal> meant = choice_(alone); !meant.ok()) {
         unread_.push_back(Failed(meant.error()).line);
-      } else if (const model::Gpu& gpu = node.gpus[i];
-                 !gpu.mig && !gpu.faults.empty() && means_(gpu)) {
+      } else if (!gpu.mig && !gpu.faults.empty() && means_(gpu)) {
         // "all" passes over a GPU that fell off the bus; the boot must not.
         unread_.push_back(
             fmt::format("{} cannot be configured ({})", NameOf(gpu), gpu.faults.front().text));
       }
     }
-    TRY(goal, choice_(readable));
-    for (GpuTarget& target : goal) target.gpu = positions[target.gpu];
-    return goal;
+    return choice_(readable);
   }
 
   // What keeps a boot that is done from being a success.

@@ -180,13 +180,11 @@ base::Result<Checkpoint> Checkpoint::Parse(std::string text, std::string file_na
   return checkpoint;
 }
 
-base::Result<GpuTarget> Checkpoint::ResolveDevice(const Device& device,
-                                                  const model::Inventory& node,
-                                                  std::size_t gpu) {
-  const model::Gpu& present = node.gpus[gpu];
-  TRY_VOID(CheckRead(present));
-  GpuTarget target{gpu, {device.enabled, {}}, std::vector<model::InstanceGoal>()};
-  const model::MigGeometry geometry = model::MigGeometry::From(*present.mig);
+base::Result<GpuTarget> Checkpoint::ResolveDevice(const Device& device, const model::Gpu& gpu) {
+  TRY_VOID(CheckRead(gpu));
+  GpuTarget target{
+      model::GpuIdentity::Of(gpu), {device.enabled, {}}, std::vector<model::InstanceGoal>()};
+  const model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
   for (const Instance& instance : device.instances) {
     const auto profile = std::find_if(
         geometry.profiles.begin(), geometry.profiles.end(),
@@ -245,13 +243,15 @@ std::vector<std::string> Checkpoint::Gone(const model::Inventory& node) const {
 }
 
 base::Result<NodeGoal> Checkpoint::ResolvePresent(const model::Inventory& node) const {
-  NodeGoal goal;
+  std::map<std::size_t, GpuTarget> targets;  // in the order of this look
   for (const Device& device : devices_) {
     if (WhyGone(device, node)) continue;
-    TRY(target, ResolveDevice(device, node, *Find(device, node)));
-    goal.push_back(std::move(target));
+    const std::size_t position = *Find(device, node);
+    TRY(target, ResolveDevice(device, node.gpus[position]));
+    targets.insert_or_assign(position, std::move(target));
   }
-  std::sort(goal.begin(), goal.end(), [](const auto& a, const auto& b) { return a.gpu < b.gpu; });
+  NodeGoal goal;
+  for (auto& [position, target] : targets) goal.push_back(std::move(target));
   return goal;
 }
 

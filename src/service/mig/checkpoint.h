@@ -54,13 +54,13 @@ class Checkpoint {
     bool enabled = false;
     std::vector<Instance> instances;
   };
+  // Its position in Inventory::gpus.
   [[nodiscard]] static std::optional<std::size_t> Find(const Device& device,
                                                        const model::Inventory& node);
   [[nodiscard]] static std::optional<std::string> WhyGone(const Device& device,
                                                           const model::Inventory& node);
   [[nodiscard]] static base::Result<GpuTarget> ResolveDevice(const Device& device,
-                                                             const model::Inventory& node,
-                                                             std::size_t gpu);
+                                                             const model::Gpu& gpu);
   std::vector<Device> devices_;
   friend class CheckpointReader;
 };

@@ -38,7 +38,7 @@ TEST(Checkpoint, IsInForceWhereItWasTaken) {
   const NodeGoal goal = checkpoint.Resolve(node).value();
   ASSERT_EQ(goal.size(), node.gpus.size());
   for (const GpuTarget& target : goal) {
-    EXPECT_EQ(target, AsItIs(node, target.gpu)) << target.gpu;
+    EXPECT_EQ(target, AsItIs(*FindGpu(node, target.gpu))) << target.gpu.Name();
   }
 }
 
@@ -84,7 +84,7 @@ TEST(Checkpoint, KeepsComputeProfilesThatAreNewerThanThisProgram) {
   ASSERT_TRUE(checkpoint.ok()) << checkpoint.error().ToString();
   const NodeGoal goal = checkpoint->Resolve(node).value();
   for (const GpuTarget& target : goal) {
-    EXPECT_EQ(target, AsItIs(node, target.gpu)) << target.gpu;
+    EXPECT_EQ(target, AsItIs(*FindGpu(node, target.gpu))) << target.gpu.Name();
   }
   const std::string again = base::ToJson(checkpoint->ToDocument());
   EXPECT_NE(again.find("\"ProfileID\": 9"), std::string::npos) << again;

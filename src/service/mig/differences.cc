@@ -45,9 +45,8 @@ void AddUnclaimed(const model::Gpu& gpu, GpuDifference& difference) {
   }
 }
 
-GpuDifference DifferenceOf(const model::Inventory& node, const GpuTarget& target, bool mode_only) {
+GpuDifference DifferenceOf(const model::Gpu& gpu, const GpuTarget& target, bool mode_only) {
   GpuDifference difference{target.gpu, {}, {}};
-  const model::Gpu& gpu = node.gpus[target.gpu];
   if (!gpu.mig) {
     if (target.goal.mig_enabled) difference.added.emplace_back("MIG on, of which it is incapable");
     return difference;
@@ -71,8 +70,10 @@ base::Result<std::vector<GpuDifference>> Differences(const model::Inventory& nod
                                                      bool mode_only) {
   std::vector<GpuDifference> differences;
   for (const GpuTarget& target : goal) {
-    TRY_VOID(CheckRead(node.gpus[target.gpu]));
-    GpuDifference difference = DifferenceOf(node, target, mode_only);
+    const model::Gpu* gpu = model::FindGpu(node, target.gpu);
+    if (gpu == nullptr) return GoneError(target.gpu);
+    TRY_VOID(CheckRead(*gpu));
+    GpuDifference difference = DifferenceOf(*gpu, target, mode_only);
     if (!difference.gone.empty() || !difference.added.empty()) {
       differences.push_back(std::move(difference));
     }

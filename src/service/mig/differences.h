@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,13 +11,13 @@ namespace partita::service::mig {
 
 // How one GPU differs from what it shall be, as a person would write it: "- 7 x 1g.5gb".
 struct GpuDifference {
-  std::size_t gpu = 0;  // position in Inventory::gpus
+  model::GpuIdentity gpu;
   std::vector<std::string> gone, added;
   bool operator==(const GpuDifference&) const = default;
 };
 
 // GPUs that are as wanted are absent. With `mode_only` devices do not count. Fails when one of them
-// was not wholly read.
+// was not wholly read, or is gone.
 [[nodiscard]] base::Result<std::vector<GpuDifference>> Differences(const model::Inventory& node,
                                                                    const NodeGoal& goal,
                                                                    bool mode_only);

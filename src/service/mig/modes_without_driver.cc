@@ -43,8 +43,8 @@ bool IsOutOfReach(const model::Gpu& gpu, bool wanted) {
   return !gpu.faults.empty() && !IsAsWanted(gpu, wanted);
 }
 
-GpuReport ReportOf(const model::Gpu& gpu, GpuEnd end, base::Error why) {
-  GpuReport report{model::GpuIdentity::Of(gpu), end};
+GpuReport ReportOf(const model::GpuIdentity& gpu, GpuEnd end, base::Error why) {
+  GpuReport report{gpu, end};
   report.failures.push_back({"", std::move(why), {}});
   return report;
 }
@@ -75,14 +75,14 @@ base::Result<void> ChangeMode(const model::Gpu& gpu,
 void Verify(const NodeGoal& goal, ApplyReport& report) {
   report.applied = !report.Failed();
   for (const GpuTarget& target : goal) {
-    const model::Gpu& gpu = report.after.gpus[target.gpu];
+    const model::Gpu* gpu = model::FindGpu(report.after, target.gpu);
     const bool wanted = target.goal.mig_enabled;
-    if (IsAsWanted(gpu, wanted)) continue;
+    if (gpu != nullptr && IsAsWanted(*gpu, wanted)) continue;
     report.applied = false;
-    if (!gpu.mig || gpu.mig->pending_enabled != wanted) continue;
+    if (gpu == nullptr || !gpu->mig || gpu->mig->pending_enabled != wanted) continue;
     report.reset_required = true;
     for (GpuReport& each : report.gpus) {
-      if (each.gpu.Is(gpu) && each.end == GpuEnd::kDone) each.end = GpuEnd::kWaiting;
+      if (each.gpu.Is(*gpu) && each.end == GpuEnd::kDone) each.end = GpuEnd::kWaiting;
     }
   }
 }
@@ -124,11 +124,14 @@ base::Result<model::Inventory> LookWithoutDriver(const hw::PciMigOptions& option
 std::vector<GpuReport> OutOfReach(const model::Inventory& node, const NodeGoal& goal) {
   std::vector<GpuReport> reports;
   for (const GpuTarget& target : goal) {
-    const model::Gpu& gpu = node.gpus[target.gpu];
-    if (!IsOutOfReach(gpu, target.goal.mig_enabled)) continue;
-    reports.push_back(
-        ReportOf(gpu, GpuEnd::kOutOfReach,
-                 base::Error(base::ErrorCode::kUnavailable, gpu.faults.front().text)));
+    const model::Gpu* gpu = model::FindGpu(node, target.gpu);
+    if (gpu == nullptr) {
+      reports.push_back(ReportOf(target.gpu, GpuEnd::kOutOfReach, GoneError(target.gpu)));
+    } else if (IsOutOfReach(*gpu, target.goal.mig_enabled)) {
+      reports.push_back(
+          ReportOf(target.gpu, GpuEnd::kOutOfReach,
+                   base::Error(base::ErrorCode::kUnavailable, gpu->faults.front().text)));
+    }
   }
   return reports;
 }
@@ -142,16 +145,16 @@ base::Result<ApplyReport> ApplyModesWithoutDriver(const model::Inventory& node,
   ApplyReport report;
   report.gpus = OutOfReach(node, goal);
   for (const GpuTarget& target : goal) {
-    const model::Gpu& gpu = node.gpus[target.gpu];
+    const model::Gpu* gpu = model::FindGpu(node, target.gpu);
     const bool wanted = target.goal.mig_enabled;
-    if (IsAsWanted(gpu, wanted) || IsOutOfReach(gpu, wanted)) continue;
+    if (gpu == nullptr || IsAsWanted(*gpu, wanted) || IsOutOfReach(*gpu, wanted)) continue;
     if (stop.load()) {
-      report.gpus.push_back({model::GpuIdentity::Of(gpu), GpuEnd::kStopped});
+      report.gpus.push_back({target.gpu, GpuEnd::kStopped});
       break;
     }
-    const auto changed = ChangeMode(gpu, wanted, skip_reset, options, progress);
-    report.gpus.push_back(changed.ok() ? GpuReport{model::GpuIdentity::Of(gpu)}
-                                       : ReportOf(gpu, GpuEnd::kFailed, changed.error()));
+    const auto changed = ChangeMode(*gpu, wanted, skip_reset, options, progress);
+    report.gpus.push_back(changed.ok() ? GpuReport{target.gpu}
+                                       : ReportOf(target.gpu, GpuEnd::kFailed, changed.error()));
   }
   TRY(after, LookWithoutDriver(options));
   if (after.gpus.size() != node.gpus.size()) {

@@ -51,6 +51,10 @@ base::Result<NodeGoal> Resolve(const std::string& entries, const model::Inventor
   return ResolveModes(*file, *file->Select("x").value(), node);
 }
 
+GpuTarget Mode(const model::Inventory& node, std::size_t gpu, bool on) {
+  return {model::GpuIdentity::Of(node.gpus[gpu]), {on, {}}};
+}
+
 TEST(LookWithoutDriver, NumbersByAddressAndLeavesOthersGpusOut) {
   Machine machine;
   machine.Gpu("0000:47:00.0", kGa100, 0x8000);
@@ -76,7 +80,7 @@ TEST(ResolveModes, TakesNoNoticeOfDevicesAndRefusesWhatOnlyADriverTells) {
   const auto all = Resolve(
       "    - devices: all\n      mig-enabled: true\n      mig-devices: {1g.5gb: 7}\n", node);
   ASSERT_TRUE(all.ok()) << all.error().ToString();
-  EXPECT_EQ(*all, (NodeGoal{{0, {true, {}}}}));
+  EXPECT_EQ(*all, (NodeGoal{Mode(node, 0, true)}));
   for (const std::string name : {"GPU-12345678-1234-1234-1234-123456789abc", "A100-SXM4-40GB"}) {
     const auto named = Resolve("    - devices: [" + name + "]\n      mig-enabled: false\n", node);
     ASSERT_FALSE(named.ok());
@@ -90,7 +94,8 @@ TEST(ApplyModesWithoutDriver, ChangesOnlyGpusWhoseModeIsWrong) {
   Machine machine;
   machine.Gpu("0000:07:00.0", kGa100, 0);
   machine.Gpu("0000:0f:00.0", kGa100, 0x8000);
-  const ApplyReport report = machine.Apply({{0, {true, {}}}, {1, {true, {}}}}, false);
+  const ApplyReport report =
+      machine.Apply({Mode(machine.Look(), 0, true), Mode(machine.Look(), 1, true)}, false);
   EXPECT_FALSE(report.Failed());
   EXPECT_TRUE(machine.WasReset("0000:07:00.0"));
   EXPECT_FALSE(machine.WasReset("0000:0f:00.0"));
@@ -103,7 +108,7 @@ TEST(ApplyModesWithoutDriver, ChangesOnlyGpusWhoseModeIsWrong) {
 TEST(ApplyModesWithoutDriver, LeavesTheResetToOthersWhenToldTo) {
   Machine machine;
   machine.Gpu("0000:07:00.0", kGa100, 0x8000);
-  const ApplyReport report = machine.Apply({{0, {false, {}}}}, true);
+  const ApplyReport report = machine.Apply({Mode(machine.Look(), 0, false)}, true);
   EXPECT_FALSE(machine.WasReset("0000:07:00.0"));
   EXPECT_TRUE(report.reset_required);
   EXPECT_FALSE(report.after.gpus[0].mig->pending_enabled);
@@ -114,7 +119,8 @@ TEST(ApplyModesWithoutDriver, SaysWhichGpusAreOutOfReachAndChangesTheOthers) {
   machine.Gpu("0000:07:00.0", kHopper, 0);
   machine.Gpu("0000:0f:00.0", kGa100, 0);
   machine.Gpu("0000:47:00.0", 0xFFFFFFFF, 0);
-  const NodeGoal on = {{0, {true, {}}}, {1, {true, {}}}, {2, {true, {}}}};
+  const NodeGoal on = {Mode(machine.Look(), 0, true), Mode(machine.Look(), 1, true),
+                       Mode(machine.Look(), 2, true)};
   const ApplyReport report = machine.Apply(on, false);
   const std::vector<std::string> errors = ErrorTexts(report);
   ASSERT_EQ(errors.size(), 2U);
@@ -123,7 +129,7 @@ TEST(ApplyModesWithoutDriver, SaysWhichGpusAreOutOfReachAndChangesTheOthers) {
   EXPECT_TRUE(machine.WasReset("0000:0f:00.0"));
   EXPECT_FALSE(machine.WasReset("0000:07:00.0"));
   // Off is what a Hopper GPU will be; of a silent one nobody knows.
-  const NodeGoal off = {{0, {false, {}}}, {2, {false, {}}}};
+  const NodeGoal off = {Mode(machine.Look(), 0, false), Mode(machine.Look(), 2, false)};
   EXPECT_EQ(OutOfReach(machine.Look(), off).size(), 1U);
 }
 

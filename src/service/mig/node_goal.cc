@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <utility>
 #include <variant>
 
@@ -54,10 +55,7 @@ enum class Scope { kModes, kEverything };
 class Resolver {
  public:
   Resolver(const model::Inventory& inventory, const config::Document& document, Scope scope)
-      : inventory_(inventory),
-        problems_(document),
-        scope_(scope),
-        source_(inventory.gpus.size(), nullptr) {}
+      : inventory_(inventory), problems_(document), scope_(scope) {}
 
   void Add(const MigSpec& spec) {
     kinds_.clear();
@@ -70,16 +68,16 @@ class Resolver {
       else if (gpu.mig || (scope_ == Scope::kModes && !gpu.faults.empty()))
         AddTarget(spec, i);
       else if (!spec.all_devices)
-        AddWithoutMig(spec, i);
+        AddWithoutMig(spec, gpu);
     }
   }
 
   base::Result<NodeGoal> Take() {
     if (unread_) return *std::move(unread_);
     TRY_VOID(problems_.ToResult());
-    std::sort(goal_.begin(), goal_.end(),
-              [](const GpuTarget& a, const GpuTarget& b) { return a.gpu < b.gpu; });
-    return std::move(goal_);
+    NodeGoal goal;
+    for (auto& [position, entry] : targets_) goal.push_back(std::move(entry.target));
+    return goal;
   }
 
  private:
@@ -99,8 +97,7 @@ class Resolver {
   }
 
   // One that was chosen by name and has no MIG, or cannot be asked whether it has.
-  void AddWithoutMig(const MigSpec& spec, std::size_t i) {
-    const model::Gpu& gpu = inventory_.gpus[i];
+  void AddWithoutMig(const MigSpec& spec, const model::Gpu& gpu) {
     if (!gpu.faults.empty()) {
       problems_.Add(spec.place, fmt::format("{} cannot be configured", NameOf(gpu)),
                     gpu.faults.front().text);
@@ -111,20 +108,16 @@ class Resolver {
   }
 
   void AddTarget(const MigSpec& spec, std::size_t i) {
-    const std::optional<model::DeviceCounts>& devices = DevicesFor(spec, inventory_.gpus[i]);
+    const model::Gpu& gpu = inventory_.gpus[i];
+    const std::optional<model::DeviceCounts>& devices = DevicesFor(spec, gpu);
     if (!devices) return;
-    GpuTarget target{i, {spec.mig_enabled, *devices}};
-    target.instances_later = ComeLater(spec, inventory_.gpus[i]);
-    if (source_[i] == nullptr) {
-      source_[i] = &spec;
-      goal_.push_back(std::move(target));
-      return;
-    }
-    if (std::find(goal_.begin(), goal_.end(), target) != goal_.end()) return;
+    GpuTarget target{model::GpuIdentity::Of(gpu), {spec.mig_enabled, *devices}};
+    target.instances_later = ComeLater(spec, gpu);
+    const auto [first, is_new] = targets_.try_emplace(i, Entry{target, &spec});
+    if (is_new || first->second.target == target) return;
     problems_.Add(spec.place,
-                  fmt::format("{} is in two entries that want different things of it",
-                              NameOf(inventory_.gpus[i])),
-                  fmt::format("the other is in line {}", source_[i]->place.line));
+                  fmt::format("{} is in two entries that want different things of it", NameOf(gpu)),
+                  fmt::format("the other is in line {}", first->second.source->place.line));
   }
 
   [[nodiscard]] bool ComeLater(const MigSpec& spec, const model::Gpu& gpu) const {
@@ -149,13 +142,16 @@ class Resolver {
     model::MigGeometry geometry;
     std::optional<model::DeviceCounts> devices;
   };
+  struct Entry {
+    GpuTarget target;
+    const MigSpec* source;
+  };
   const model::Inventory& inventory_;
   config::Problems problems_;
   Scope scope_;
-  std::vector<const MigSpec*> source_;  // by GPU: the entry that its target is from
-  std::vector<Kind> kinds_;             // of the entry in hand
-  std::optional<base::Error> unread_;   // of the first GPU that was not wholly read
-  NodeGoal goal_;
+  std::map<std::size_t, Entry> targets_;  // in the order of this look
+  std::vector<Kind> kinds_;               // of the entry in hand
+  std::optional<base::Error> unread_;     // of the first GPU that was not wholly read
 };
 
 base::Result<NodeGoal> ResolveIn(Scope scope,
@@ -201,12 +197,13 @@ base::Result<void> CheckDevices(const config::MigConfigFile& file,
 NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal) {
   NodeGoal modes;
   for (const GpuTarget& target : goal) {
-    const std::optional<model::Mig>& mig = inventory.gpus[target.gpu].mig;
+    const model::Gpu* gpu = model::FindGpu(inventory, target.gpu);
+    const model::Mig* mig = gpu != nullptr && gpu->mig ? &*gpu->mig : nullptr;
     const bool wanted = target.goal.mig_enabled;
-    if (mig && mig->enabled == wanted && mig->pending_enabled == wanted) continue;
+    if (mig != nullptr && mig->enabled == wanted && mig->pending_enabled == wanted) continue;
     // A GPU whose mode is right and only something else is pending keeps its instances.
-    if (mig && mig->enabled == wanted) {
-      modes.push_back(AsItIs(inventory, target.gpu));
+    if (mig != nullptr && mig->enabled == wanted) {
+      modes.push_back(AsItIs(*gpu));
       modes.back().goal.mig_enabled = wanted;
     } else {
       modes.push_back({target.gpu, {wanted, {}}});
@@ -215,15 +212,14 @@ NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal) {
   return modes;
 }
 
-GpuTarget AsItIs(const model::Inventory& inventory, std::size_t gpu) {
-  GpuTarget target{gpu, {}};
-  const std::optional<model::Mig>& mig = inventory.gpus[gpu].mig;
-  if (!mig) return target;
-  const model::MigGeometry geometry = model::MigGeometry::From(*mig);
-  target.goal.mig_enabled = mig->enabled;
-  target.goal.devices = model::PresentDevices(inventory.gpus[gpu], geometry);
+GpuTarget AsItIs(const model::Gpu& gpu) {
+  GpuTarget target{model::GpuIdentity::Of(gpu), {}};
+  if (!gpu.mig) return target;
+  const model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
+  target.goal.mig_enabled = gpu.mig->enabled;
+  target.goal.devices = model::PresentDevices(gpu, geometry);
   target.exact.emplace();
-  for (const model::LiveInstance& live : model::LiveInstances(inventory.gpus[gpu], geometry)) {
+  for (const model::LiveInstance& live : model::LiveInstances(gpu, geometry)) {
     model::InstanceGoal goal{live.place, {}};
     for (const model::LiveComputeInstance& compute : live.compute)
       goal.compute.push_back(compute.slices);

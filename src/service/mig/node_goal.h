@@ -1,19 +1,19 @@
 // What the GPUs of a node shall be.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <vector>
 
 #include "base/result.h"
 #include "config/mig_config.h"
+#include "model/gpu_identity.h"
 #include "model/inventory.h"
 #include "model/mig_plan.h"
 
 namespace partita::service::mig {
 
 struct GpuTarget {
-  std::size_t gpu = 0;  // position in Inventory::gpus
+  model::GpuIdentity gpu;
   model::GpuGoal goal;
   // Exactly these instances at these places, instead of goal.devices at any: what a checkpoint
   // holds, and what a failed change goes back to.
@@ -24,7 +24,8 @@ struct GpuTarget {
   bool operator==(const GpuTarget&) const = default;
 };
 
-// GPUs that nothing selects are absent, and never touched.
+// GPUs that nothing selects are absent, and never touched. It outlives the look it was made for: a
+// GPU that is gone by then is refused.
 using NodeGoal = std::vector<GpuTarget>;
 
 // A configuration for this node's GPUs. Names are resolved for each GPU; every problem is reported
@@ -52,6 +53,6 @@ using NodeGoal = std::vector<GpuTarget>;
 [[nodiscard]] NodeGoal ModeOnly(const model::Inventory& inventory, const NodeGoal& goal);
 
 // A GPU as it is, with places, as a goal: to come back to.
-[[nodiscard]] GpuTarget AsItIs(const model::Inventory& inventory, std::size_t gpu);
+[[nodiscard]] GpuTarget AsItIs(const model::Gpu& gpu);
 
 }  // namespace partita::service::mig

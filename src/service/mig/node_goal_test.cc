@@ -54,8 +54,13 @@ std::string Problem(const std::string& specs, const model::Inventory& inventory)
   return goal.error().message();
 }
 
+GpuTarget Mode(const model::Inventory& node, std::size_t gpu, bool on) {
+  return {model::GpuIdentity::Of(node.gpus[gpu]), {on, {}}};
+}
+
 GpuTarget Target(std::size_t gpu, const model::Inventory& inventory, const std::string& devices) {
-  return {gpu, {true, Wanted(model::MigGeometry::From(*inventory.gpus[gpu].mig), devices)}};
+  return {model::GpuIdentity::Of(inventory.gpus[gpu]),
+          {true, Wanted(model::MigGeometry::From(*inventory.gpus[gpu].mig), devices)}};
 }
 
 TEST(NodeGoalTest, ResolvesNamesForEachKindOfGpu) {
@@ -69,13 +74,13 @@ TEST(NodeGoalTest, LeavesOutWhatNothingSelects) {
   EXPECT_EQ(Resolved("  - {devices: [2], mig-enabled: true, mig-devices: {7g.141gb: 1}}\n"
                      "  - {devices: [0], mig-enabled: false}\n",
                      node),
-            (NodeGoal{{0, {false, {}}}, Target(2, node, "7g.141gb")}));
+            (NodeGoal{Mode(node, 0, false), Target(2, node, "7g.141gb")}));
 }
 
 TEST(NodeGoalTest, TakesAllAsAllThatCanDoMig) {
   const model::Inventory node = Node({WithoutMig(), ProductGpu("H200")});
   EXPECT_EQ(Resolved("  - {devices: all, mig-enabled: true, mig-devices: {}}\n", node),
-            (NodeGoal{{1, {true, {}}}}));
+            (NodeGoal{Mode(node, 1, true)}));
 }
 
 TEST(NodeGoalTest, DropsCountsOfZeroAndSumsSpellings) {
@@ -138,7 +143,7 @@ TEST(NodeGoalTest, ReportsAnUnknownNameOnceForEachKind) {
 TEST(NodeGoalTest, AsksForModesAlone) {
   const model::Inventory node = Node({ProductGpu("H200"), GpuWith("H200", "1g.18gb@0")});
   const NodeGoal goal = {Target(0, node, "7g.141gb"), Target(1, node, "7g.141gb")};
-  EXPECT_EQ(ModeOnly(node, goal), (NodeGoal{{0, {true, {}}}}));
+  EXPECT_EQ(ModeOnly(node, goal), (NodeGoal{Mode(node, 0, true)}));
 }
 
 TEST(NodeGoalTest, KeepsInstancesWhoseModeWasToGo) {

@@ -36,7 +36,9 @@ Refusal Unknown(const base::Error& why) { return {why.ToString(), why.hint(), {}
 GpuOutcome PlanOne(const model::Inventory& inventory,
                    const GpuTarget& target,
                    model::MigPlanners& planners) {
-  const model::Gpu& gpu = inventory.gpus[target.gpu];
+  const model::Gpu* found = model::FindGpu(inventory, target.gpu);
+  if (found == nullptr) return {target.gpu, {}, Unknown(GoneError(target.gpu))};
+  const model::Gpu& gpu = *found;
   if (const auto why = model::WhyMigUnknown(gpu)) return {target.gpu, {}, Unknown(*why)};
   if (!gpu.mig) {
     if (!target.goal.mig_enabled) return {target.gpu, {}, GpuPlan{}};
@@ -127,12 +129,12 @@ NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal) {
   return plan;
 }
 
-std::vector<GpuSteps> AllSteps(const model::Inventory& inventory, const NodePlan& plan) {
+std::vector<GpuSteps> AllSteps(const NodePlan& plan) {
   std::vector<GpuSteps> all;
   for (const GpuOutcome& outcome : plan.gpus) {
     const auto* gpu = std::get_if<GpuPlan>(&outcome.plan);
     if (gpu == nullptr || gpu->ChangesNothing()) continue;
-    all.push_back({inventory.gpus[outcome.gpu].pci, Steps(*gpu)});
+    all.push_back({outcome.gpu, Steps(*gpu)});
   }
   return all;
 }
@@ -156,13 +158,16 @@ bool IsApplied(const model::Inventory& inventory, const NodeGoal& goal) {
   return PlanNode(inventory, goal).ChangesNothing();
 }
 
-std::string NameOf(const model::Gpu& gpu) {
-  return gpu.index ? fmt::format("GPU {}", gpu.index->value()) : gpu.pci.ToString();
+base::Error GoneError(const model::GpuIdentity& gpu) {
+  return base::MakeError(base::ErrorCode::kNotFound, "{} is no longer on this machine",
+                         gpu.uuid ? gpu.uuid->value() : gpu.pci.ToString())
+      .WithHint("`partita mig show` lists its GPUs");
 }
 
+std::string NameOf(const model::Gpu& gpu) { return model::GpuIdentity::Of(gpu).Name(); }
+
 std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOutcome& outcome) {
-  const model::Gpu& gpu = inventory.gpus[outcome.gpu];
-  const std::string name = NameOf(gpu);
+  const std::string name = outcome.gpu.Name();
   if (const auto* refusal = std::get_if<Refusal>(&outcome.plan)) {
     std::vector<std::string> lines = {fmt::format("{}: {}", name, refusal->text)};
     if (!refusal->hint.empty()) lines.push_back("  " + refusal->hint);
@@ -179,8 +184,10 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
                                   model::HolderText(process)));
     return lines;
   }
+  const model::Gpu* gpu = model::FindGpu(inventory, outcome.gpu);
   for (const model::Obstacle& obstacle : plan.layout.obstacles) {
-    const std::vector<std::string> who = WhoUses(gpu, obstacle);
+    const std::vector<std::string> who =
+        gpu != nullptr ? WhoUses(*gpu, obstacle) : std::vector<std::string>();
     lines.push_back(fmt::format("{}: {} at slice {} is in use{}{}", name,
                                 outcome.geometry.profiles[obstacle.place.profile].name,
                                 obstacle.place.start, who.empty() ? "" : " by ",

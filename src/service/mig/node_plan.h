@@ -1,11 +1,11 @@
 // The way from what a node is to what it shall be, GPU by GPU.
 #pragma once
 
-#include <cstddef>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "model/gpu_identity.h"
 #include "model/inventory.h"
 #include "model/mig_geometry.h"
 #include "model/mig_plan.h"
@@ -14,7 +14,7 @@
 namespace partita::service::mig {
 
 struct GpuOutcome {
-  std::size_t gpu = 0;  // position in Inventory::gpus
+  model::GpuIdentity gpu;
   model::MigGeometry geometry;
   std::variant<model::GpuPlan, model::Refusal> plan;
   bool operator==(const GpuOutcome&) const = default;
@@ -34,15 +34,14 @@ struct NodePlan {
 
 // What a plan does to one GPU.
 struct GpuSteps {
-  model::PciAddress gpu;
+  model::GpuIdentity gpu;
   std::vector<model::PlanStep> steps;
   bool operator==(const GpuSteps&) const = default;
 };
 
 // All that a plan does, GPU by GPU; those that it leaves alone are absent. Two plans that do the
 // same are the same to whoever agreed to one, also where what stays has other users by now.
-[[nodiscard]] std::vector<GpuSteps> AllSteps(const model::Inventory& inventory,
-                                             const NodePlan& plan);
+[[nodiscard]] std::vector<GpuSteps> AllSteps(const NodePlan& plan);
 
 // The same without its resets: a mode is asked for and stays pending, which disturbs nobody.
 // Whoever uses such a GPU is in the way of the reset alone, and blocks no more unless it is in an
@@ -57,6 +56,9 @@ struct GpuSteps {
 // inventory must not be taken for what is not there.
 [[nodiscard]] base::Result<void> CheckRead(const model::Gpu& gpu);
 [[nodiscard]] base::Result<void> CheckRead(const model::Inventory& inventory);
+
+// A GPU of a goal that this look no longer has.
+[[nodiscard]] base::Error GoneError(const model::GpuIdentity& gpu);
 
 // "GPU 3", or its PCI address where it has no index.
 [[nodiscard]] std::string NameOf(const model::Gpu& gpu);

@@ -25,8 +25,13 @@ model::Inventory Node(std::vector<model::Gpu> gpus) {
   return inventory;
 }
 
+GpuTarget Mode(const model::Inventory& node, std::size_t gpu, bool on) {
+  return {model::GpuIdentity::Of(node.gpus[gpu]), {on, {}}};
+}
+
 GpuTarget Target(const model::Inventory& node, std::size_t gpu, const std::string& devices) {
-  return {gpu, {true, Wanted(model::MigGeometry::From(*node.gpus[gpu].mig), devices)}};
+  return {model::GpuIdentity::Of(node.gpus[gpu]),
+          {true, Wanted(model::MigGeometry::From(*node.gpus[gpu].mig), devices)}};
 }
 
 std::vector<std::string> AllReasons(const model::Inventory& node, const NodePlan& plan) {
@@ -37,7 +42,7 @@ std::vector<std::string> AllReasons(const model::Inventory& node, const NodePlan
 }
 
 std::string ExactText(const model::Inventory& before, const model::Inventory& now) {
-  const NodePlan plan = PlanNode(now, {AsItIs(before, 0)});
+  const NodePlan plan = PlanNode(now, {AsItIs(before.gpus[0])});
   if (plan.Refused()) return std::get<model::Refusal>(plan.gpus[0].plan).text;
   return model::testing::ToText(plan.gpus[0].geometry,
                                 std::get<model::GpuPlan>(plan.gpus[0].plan).layout);
@@ -52,6 +57,25 @@ TEST(NodePlanTest, PlansGpusByThemselves) {
   EXPECT_FALSE(plan.Refused());
   EXPECT_FALSE(plan.Blocked());
   EXPECT_TRUE(plan.NeedsReset()) << "an A100 changes its mode by a reset";
+}
+
+TEST(NodePlanTest, AGoalOutlivesTheLookItWasMadeFor) {
+  model::Inventory node = Node({ProductGpu(kA100), GpuWith(kA100, "1g.5gb@0")});
+  node.gpus[0].uuid = model::GpuUuid("GPU-a");
+  node.gpus[1].uuid = model::GpuUuid("GPU-b");
+  const NodeGoal goal = {Mode(node, 0, true), Target(node, 1, "1g.5gb")};
+  // The first fell off the bus, and the driver counts anew.
+  const model::Inventory later = [&] {
+    model::Inventory left = node;
+    left.gpus.erase(left.gpus.begin());
+    left.gpus[0].index = model::GpuIndex(0);
+    return left;
+  }();
+  EXPECT_TRUE(IsApplied(later, goal[1]));
+  EXPECT_FALSE(IsApplied(later, goal[0]));
+  EXPECT_EQ(AllReasons(later, PlanNode(later, goal)),
+            (std::vector<std::string>{"GPU 0: GPU-a is no longer on this machine",
+                                      "  `partita mig show` lists its GPUs"}));
 }
 
 TEST(NodePlanTest, NamesWhoIsInTheWay) {
@@ -76,12 +100,12 @@ TEST(NodePlanTest, NamesWhoKeepsAModeFromChanging) {
 TEST(NodePlanTest, RefusesAGpuThatFellOffTheBus) {
   model::Inventory node = Node({model::Gpu{}});
   node.gpus[0].faults.push_back({model::FaultKind::kLost, "fell off the bus"});
-  const NodePlan plan = PlanNode(node, {{0, {true, {}}}});
+  const NodePlan plan = PlanNode(node, {Mode(node, 0, true)});
   EXPECT_TRUE(plan.Refused());
   EXPECT_FALSE(plan.ChangesNothing());
   EXPECT_EQ(AllReasons(node, plan), (std::vector<std::string>{"GPU 0: fell off the bus",
                                                               "  leave it out of the selection"}));
-  EXPECT_FALSE(IsApplied(node, NodeGoal{{0, {false, {}}}}));
+  EXPECT_FALSE(IsApplied(node, NodeGoal{Mode(node, 0, false)}));
 }
 
 TEST(NodePlanTest, GoesBackToExactPlaces) {
@@ -100,7 +124,7 @@ TEST(NodePlanTest, GoesBackFromAHalfMadeLayout) {
 TEST(NodePlanTest, DoesNotGoBackOverWorkThatBegan) {
   const model::Inventory before = Node({GpuWith(kA100, "3g.20gb@0")});
   const model::Inventory now = Node({GpuWith(kA100, "1g.5gb@0*")});
-  const NodePlan plan = PlanNode(now, {AsItIs(before, 0)});
+  const NodePlan plan = PlanNode(now, {AsItIs(before.gpus[0])});
   EXPECT_TRUE(plan.Blocked());
   EXPECT_EQ(AllReasons(now, plan),
             (std::vector<std::string>{"GPU 0: 1g.5gb at slice 0 is in use by pid 100 (python3)"}));
@@ -117,7 +141,7 @@ TEST(NodePlanTest, IsAppliedWhereverDevicesAreAndOnlyIfNothingIsLeftOver) {
   EXPECT_FALSE(applied(GpuWith(kA100, "3g.20gb@4 1g.5gb@3[]"), "3g.20gb"));
   EXPECT_FALSE(applied(ProductGpu(kA100), "")) << "MIG is off";
   const model::Inventory off = Node({ProductGpu(kA100), ProductGpu("T4")});
-  EXPECT_TRUE(IsApplied(off, NodeGoal{{0, {false, {}}}, {1, {false, {}}}}));
+  EXPECT_TRUE(IsApplied(off, NodeGoal{Mode(off, 0, false), Mode(off, 1, false)}));
 }
 
 TEST(NodePlanTest, TakesNothingUnreadForAbsent) {
@@ -148,7 +172,7 @@ TEST(NodePlanTest, DividesNoInstanceAnewUnderUnknownHolders) {
 
 TEST(NodePlanTest, AResetThatIsLeftOutHelpsNoInstanceInUse) {
   const model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0*")});
-  const NodePlan plan = WithoutResets(PlanNode(node, {{0, {false, {}}}}));
+  const NodePlan plan = WithoutResets(PlanNode(node, {Mode(node, 0, false)}));
   EXPECT_TRUE(plan.Blocked()) << "the mode could wait, but the instance goes now";
   EXPECT_FALSE(std::get<model::GpuPlan>(plan.gpus[0].plan).blockers.empty()) << "and says for whom";
 }
@@ -157,8 +181,8 @@ TEST(NodePlanTest, ChangesNoModeUnderUnknownHolders) {
   model::Inventory node = Node({ProductGpu("H200"), ProductGpu(kA100)});
   for (model::Gpu& gpu : node.gpus)
     gpu.processes_error = base::Error(base::ErrorCode::kInternal, "list: Unknown Error");
-  EXPECT_TRUE(PlanNode(node, {{0, {true, {}}}}).Blocked());
-  NodePlan with_reset = PlanNode(node, {{1, {true, {}}}});
+  EXPECT_TRUE(PlanNode(node, {Mode(node, 0, true)}).Blocked());
+  NodePlan with_reset = PlanNode(node, {Mode(node, 1, true)});
   EXPECT_TRUE(with_reset.Blocked());
   EXPECT_FALSE(WithoutResets(std::move(with_reset)).Blocked()) << "a pending mode harms nobody";
 }
@@ -179,7 +203,7 @@ TEST(NodePlanTest, NamesWhoCannotBeSeen) {
 TEST(NodePlanTest, LeavesInstancesForLater) {
   model::Inventory node = Node({ProductGpu(kA100)});
   node.gpus[0].mig->profiles.clear();
-  GpuTarget target{0, {true, {}}};
+  GpuTarget target = Mode(node, 0, true);
   target.instances_later = true;
   const NodePlan plan = PlanNode(node, {target});
   ASSERT_FALSE(plan.Refused());
