@@ -17,7 +17,10 @@ int Report(const base::Error& error) {
     case base::ErrorCode::kConflict:
     case base::ErrorCode::kTimeout:
     case base::ErrorCode::kIo:
-    case base::ErrorCode::kInternal: return kFailed;
+    case base::ErrorCode::kInternal:
+    case base::ErrorCode::kNoDriver:
+    case base::ErrorCode::kNotApplied:
+    case base::ErrorCode::kResetRequired: return kFailed;
   }
   return kFailed;
 }

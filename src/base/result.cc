@@ -21,12 +21,20 @@ std::string_view ToString(ErrorCode code) {
     case ErrorCode::kTimeout: return "timeout";
     case ErrorCode::kIo: return "io";
     case ErrorCode::kInternal: return "internal";
+    case ErrorCode::kNoDriver: return "no-driver";
+    case ErrorCode::kNotApplied: return "not-applied";
+    case ErrorCode::kResetRequired: return "reset-required";
   }
   return "internal";
 }
 
 Error Error::Within(std::string frame) && {
   frames_.insert(frames_.begin(), std::move(frame));
+  return std::move(*this);
+}
+
+Error Error::As(ErrorCode code) && {
+  code_ = code;
   return std::move(*this);
 }
 

@@ -19,13 +19,17 @@ enum class ErrorCode : std::uint8_t {
   kInvalid,      // the input is wrong; the same call fails again
   kNotFound,     // the named thing does not exist
   kBusy,         // somebody holds it
-  kUnavailable,  // not there now: no driver, lost GPU, stale handle
+  kUnavailable,  // not there now: lost GPU, stale handle
   kUnsupported,  // this hardware or driver cannot do it
   kDenied,       // missing rights
   kConflict,     // contradicts what exists
   kTimeout,      // a deadline passed
   kIo,           // the operating system failed us
   kInternal,     // our own mistake, or an answer that makes no sense
+  // How a whole request ended, whatever was behind it.
+  kNoDriver,       // no driver answers on this machine
+  kNotApplied,     // what is there is not what was asked for
+  kResetRequired,  // it waits for a GPU reset or a reboot
 };
 
 std::string_view ToString(ErrorCode code);
@@ -60,6 +64,8 @@ class Error {
 
   // Adds an outer frame: `apply "x"` around `gpu 0: …`.
   [[nodiscard]] Error Within(std::string frame) &&;
+  // The same error, meaning this to whoever asked.
+  [[nodiscard]] Error As(ErrorCode code) &&;
   [[nodiscard]] Error At(SourcePosition position) &&;
   [[nodiscard]] Error WithNative(NativeCode native) &&;
   // What the reader can do about it; printed on its own line.

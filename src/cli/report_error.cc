@@ -10,11 +10,13 @@
 
 namespace partita::cli {
 
-int ReportError(const base::Error& error) {
-  std::fputs(base::ErrorText("partita", error).c_str(), stderr);
-  switch (error.code()) {
+int ExitStatusOf(base::ErrorCode code) {
+  switch (code) {
     case base::ErrorCode::kInvalid: return kExitInvalidInput;
+    case base::ErrorCode::kNotApplied: return kExitNotApplied;
     case base::ErrorCode::kBusy: return kExitBlocked;
+    case base::ErrorCode::kResetRequired: return kExitResetRequired;
+    case base::ErrorCode::kNoDriver: return kExitNoDriver;
     case base::ErrorCode::kNotFound:
     case base::ErrorCode::kUnavailable:
     case base::ErrorCode::kUnsupported:
@@ -25,6 +27,11 @@ int ReportError(const base::Error& error) {
     case base::ErrorCode::kInternal: return kExitError;
   }
   return kExitError;
+}
+
+int ReportError(const base::Error& error) {
+  std::fputs(base::ErrorText("partita", error).c_str(), stderr);
+  return ExitStatusOf(error.code());
 }
 
 base::Error SayWhereToFind(base::Error error) {

@@ -6,6 +6,9 @@
 
 namespace partita::cli {
 
+// The one table from reasons to exit statuses.
+[[nodiscard]] int ExitStatusOf(base::ErrorCode code);
+
 // Prints the error with its hint on standard error and returns the exit status that it means.
 int ReportError(const base::Error& error);
 

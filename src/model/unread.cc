@@ -5,6 +5,11 @@
 
 namespace partita::model {
 
+base::Error WhyNoDriver(const Inventory& inventory) {
+  const base::Error none(base::ErrorCode::kNoDriver, "no driver answers on this machine");
+  return base::Error(inventory.driver_error.value_or(none)).As(base::ErrorCode::kNoDriver);
+}
+
 std::optional<base::Error> WhyMigUnknown(const Gpu& gpu) {
   if (!gpu.mig && !gpu.faults.empty()) {
     return base::Error(base::ErrorCode::kUnavailable, gpu.faults.front().text)

@@ -8,6 +8,9 @@
 
 namespace partita::model {
 
+// kNoDriver, with why. Only of an inventory without a driver.
+[[nodiscard]] base::Error WhyNoDriver(const Inventory& inventory);
+
 // Why `gpu.mig` is not all there is to know of this GPU's MIG; nothing when it is.
 [[nodiscard]] std::optional<base::Error> WhyMigUnknown(const Gpu& gpu);
 

@@ -34,5 +34,14 @@ TEST(UnreadTest, GivesTheErrorOfTheCallThatFailed) {
   EXPECT_EQ(WhyHoldersUnknown(gpu)->ToString(), "who uses it cannot be read: processes: no answer");
 }
 
+TEST(WhyNoDriverTest, IsOneReasonWhateverTheDriverSays) {
+  Inventory node;
+  EXPECT_EQ(WhyNoDriver(node).code(), base::ErrorCode::kNoDriver);
+  node.driver_error = base::Error(base::ErrorCode::kDenied, "open it").WithHint("be root");
+  EXPECT_EQ(WhyNoDriver(node).code(), base::ErrorCode::kNoDriver);
+  EXPECT_EQ(WhyNoDriver(node).ToString(), "open it");
+  EXPECT_EQ(WhyNoDriver(node).hint(), "be root");
+}
+
 }  // namespace
 }  // namespace partita::model

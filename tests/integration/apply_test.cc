@@ -205,7 +205,7 @@ TEST(ApplyTest, SaysThatThereIsNoDriver) {
   node.machine().FailCall("nvmlInit", sim::kNone, 9);
   const base::Result<ApplyReport> result = node.Apply(All("1g.18gb: 7"));
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().code(), base::ErrorCode::kUnavailable);
+  EXPECT_EQ(result.error().code(), base::ErrorCode::kNoDriver);
 }
 
 TEST(ApplyTest, FindsAnotherPlaceWhenOneFails) {

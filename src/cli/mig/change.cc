@@ -55,24 +55,6 @@ bool Agrees() {
   return answer == "y" || answer == "yes";
 }
 
-// Nothing was changed: why, and the status that it means.
-int ReportNothingChanged(const base::Error& error) {
-  const int status = ReportError(error);
-  switch (error.code()) {
-    case base::ErrorCode::kConflict: return kExitInvalidInput;
-    case base::ErrorCode::kUnavailable: return kExitNoDriver;
-    case base::ErrorCode::kInvalid:
-    case base::ErrorCode::kNotFound:
-    case base::ErrorCode::kBusy:
-    case base::ErrorCode::kUnsupported:
-    case base::ErrorCode::kDenied:
-    case base::ErrorCode::kTimeout:
-    case base::ErrorCode::kIo:
-    case base::ErrorCode::kInternal: return status;
-  }
-  return status;
-}
-
 using StepsShown = std::vector<service::mig::GpuSteps>;
 
 // What somebody is asked before it is carried out.
@@ -221,13 +203,12 @@ std::optional<int> ReportEnd(const MigOptions& options,
                              Question& question) {
   for (const std::string& warning : end.warnings) Warn(warning);
   if (end.error) {
-    const bool no_driver = end.status == service::mig::ChangeStatus::kNoDriver;
-    if (!no_driver) return ReportNothingChanged(*end.error);
+    if (end.status != service::mig::ChangeStatus::kNoDriver) return ReportError(*end.error);
     if (!end.driver_loaded && request.modes) {
       std::fputs("partita: no driver is loaded: only MIG modes can be changed, with --mode-only\n",
                  stderr);
     }
-    return Report({SayWhereToFind(*end.error), kExitNoDriver});
+    return ReportError(SayWhereToFind(*end.error));
   }
   if (end.report->outdated) return GiveUp(question);
   Print(options, ResultDocument(*end.report),

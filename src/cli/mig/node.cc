@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 
 #include "cli/draw/terminal.h"
-#include "cli/exit_status.h"
 #include "cli/report_error.h"
 #include "config/products.h"
 #include "model/gpu_selection.h"
@@ -53,34 +52,23 @@ base::Result<MigOptions> ReadMigOptions(const base::Invocation& invocation) {
   return options;
 }
 
-int Report(const MigFailure& failure) {
-  const int status = ReportError(failure.error);
-  return failure.status.value_or(status);
-}
-
-std::variant<model::Inventory, MigFailure> ReadMigNode(const MigOptions& options) {
+base::Result<model::Inventory> ReadMigNode(const MigOptions& options) {
   if (options.model) {
-    base::Result<model::Gpu> gpu = config::ProductGpu(*options.model);
-    if (!gpu.ok()) return MigFailure{std::move(gpu).error().Within("--model"), std::nullopt};
-    return NodeOf(*std::move(gpu));
+    TRY(gpu, config::ProductGpu(*options.model), "--model");
+    return NodeOf(std::move(gpu));
   }
   service::inventory::Reader reader(options.reader);
   model::Inventory node = reader.Read();
-  if (!node.driver) {
-    const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");
-    return MigFailure{SayWhereToFind(node.driver_error.value_or(none)), kExitNoDriver};
-  }
-  base::Result<model::Inventory> selected = model::SelectGpus(std::move(node), options.gpus);
-  if (!selected.ok()) return MigFailure{std::move(selected).error(), std::nullopt};
-  return *std::move(selected);
+  if (!node.driver) return SayWhereToFind(model::WhyNoDriver(node));
+  return model::SelectGpus(std::move(node), options.gpus);
 }
 
 int WithMigNode(const base::Invocation& invocation, const MigWork& work) {
   const base::Result<MigOptions> options = ReadMigOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
-  const auto node = ReadMigNode(*options);
-  if (const auto* failure = std::get_if<MigFailure>(&node)) return Report(*failure);
-  return work(*options, std::get<model::Inventory>(node));
+  const base::Result<model::Inventory> node = ReadMigNode(*options);
+  if (!node.ok()) return ReportError(node.error());
+  return work(*options, *node);
 }
 
 void Print(const MigOptions& options,

@@ -6,7 +6,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "base/command_line.h"
@@ -29,15 +28,8 @@ struct MigOptions {
 
 [[nodiscard]] base::Result<MigOptions> ReadMigOptions(const base::Invocation& invocation);
 
-// An error to report, and the exit status where it differs from what the error's code says.
-struct MigFailure {
-  base::Error error;
-  std::optional<int> status;
-};
-int Report(const MigFailure& failure);
-
-// The GPUs that are meant, now. Without a driver the failure has its own status.
-[[nodiscard]] std::variant<model::Inventory, MigFailure> ReadMigNode(const MigOptions& options);
+// The GPUs that are meant, now.
+[[nodiscard]] base::Result<model::Inventory> ReadMigNode(const MigOptions& options);
 
 // Options, node, then `work`, which returns the exit status; errors on the way are reported.
 using MigWork = std::function<int(const MigOptions& options, const model::Inventory& node)>;

@@ -1,9 +1,8 @@
-#include <optional>
-
 #include "cli/parted/change.h"
 #include "cli/parted/commands.h"
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
+#include "cli/parted/outcome.h"
 #include "service/mig/node_goal.h"
 
 namespace partita::cli::parted {
@@ -18,23 +17,23 @@ std::vector<base::Option> Flags() {
   return {ConfigFileFlag(), SelectedConfigFlag(), HooksFileFlag(), skip_reset, ModeOnlyFlag()};
 }
 
+base::Result<void> Applied(const base::Invocation& invocation) {
+  TRY(selected, LoadSelected(invocation));
+  const service::mig::BootSelection selection{invocation.Get("config-file").value_or(""),
+                                              invocation.Get("hooks-file").value_or(""),
+                                              selected.config->name};
+  return Changed(
+      invocation, Flags(), selection,
+      [&selected = selected](const model::Inventory& node) {
+        return service::mig::ResolveConfig(*selected.file, *selected.config, node);
+      },
+      [&selected = selected](const model::Inventory& node) {
+        return service::mig::ResolveModes(*selected.file, *selected.config, node);
+      });
+}
+
 int Run(const base::Invocation& invocation) {
-  std::optional<Selected> selected;
-  Outcome outcome = LoadSelected(invocation, selected);
-  if (!outcome) {
-    const service::mig::BootSelection selection{invocation.Get("config-file").value_or(""),
-                                                invocation.Get("hooks-file").value_or(""),
-                                                selected->config->name};
-    outcome = Changed(
-        invocation, Flags(), selection,
-        [&](const model::Inventory& node) {
-          return service::mig::ResolveConfig(selected->file, *selected->config, node);
-        },
-        [&](const model::Inventory& node) {
-          return service::mig::ResolveModes(selected->file, *selected->config, node);
-        });
-  }
-  return Finish(invocation, outcome, "MIG configuration applied successfully");
+  return Finish(invocation, Applied(invocation), "MIG configuration applied successfully");
 }
 
 }  // namespace

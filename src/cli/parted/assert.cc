@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -10,6 +9,8 @@
 #include "cli/parted/commands.h"
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
+#include "cli/parted/outcome.h"
+#include "model/unread.h"
 #include "service/mig/differences.h"
 #include "service/mig/modes_without_driver.h"
 #include "service/mig/node_goal.h"
@@ -21,37 +22,42 @@ namespace {
 using base::Invocation;
 using base::Result;
 
-Failure NotApplied() {
-  return {"assertion failure: selected configuration not currently applied", kExitNotApplied};
+constexpr std::string_view kNotApplied =
+    "assertion failure: selected configuration not currently applied";
+
+Result<void> NoneOf(const std::vector<service::mig::GpuDifference>& differences) {
+  if (differences.empty()) return {};
+  return base::Error(base::ErrorCode::kNotApplied, std::string(kNotApplied));
 }
 
-Outcome AssertedThroughPci(const Selected& selected) {
-  const Result<model::Inventory> node =
-      service::mig::LookWithoutDriver(service::mig::PciOptions(Reading()));
-  if (!node.ok()) return Fail(node.error());
-  const Result<service::mig::NodeGoal> goal =
-      service::mig::ResolveModes(selected.file, *selected.config, *node);
-  if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
-  if (const auto why = service::mig::OutOfReach(*node, *goal); !why.empty()) {
-    return Failure{base::Join(service::mig::ErrorTexts(why, *node), "; "), kExitNoDriver};
+// What a configuration wants that these GPUs cannot be is wrong input, whatever shows it.
+Result<service::mig::NodeGoal> OrInvalid(Result<service::mig::NodeGoal> goal) {
+  if (goal.ok()) return goal;
+  return std::move(goal).error().As(base::ErrorCode::kInvalid);
+}
+
+Result<void> AssertedThroughPci(const Selected& selected) {
+  TRY(node, service::mig::LookWithoutDriver(service::mig::PciOptions(Reading())));
+  TRY(goal, OrInvalid(service::mig::ResolveModes(*selected.file, *selected.config, node)));
+  if (const auto why = service::mig::OutOfReach(node, goal); !why.empty()) {
+    return base::Error(base::ErrorCode::kNoDriver,
+                       base::Join(service::mig::ErrorTexts(why, node), "; "));
   }
-  const auto differences = service::mig::Differences(*node, *goal, true);
-  if (!differences.ok()) return Fail(differences.error());
-  return differences->empty() ? Outcome() : NotApplied();
+  TRY(differences, service::mig::Differences(node, goal, true));
+  return NoneOf(differences);
 }
 
 // The reference judges the file alone, on machines without a GPU too. What these GPUs could not be
 // is told all the same.
-Outcome AssertedValid(const Invocation& invocation, const Selected& selected) {
-  service::inventory::Reader reader(Reading());
-  model::Inventory node;
-  if (ReadNode(reader, node)) return std::nullopt;
-  const ConfigVerdict verdict = Validate(selected.file, *selected.config, node);
-  if (verdict.reasons.empty()) return std::nullopt;
+Result<void> AssertedValid(const Invocation& invocation, const Selected& selected) {
+  const Result<model::Inventory> node = ReadNode();
+  if (!node.ok()) return {};
+  const ConfigVerdict verdict = Validate(*selected.file, *selected.config, *node);
+  if (verdict.reasons.empty()) return {};
   std::string reasons = base::Join(verdict.reasons, "; ");
-  if (Extended(invocation)) return Failure{std::move(reasons), kExitInvalidInput};
+  if (Extended(invocation)) return base::Error(base::ErrorCode::kInvalid, std::move(reasons));
   PrintLog(Level::kWarning, "on these GPUs: " + reasons);
-  return std::nullopt;
+  return {};
 }
 
 bool NamesAGpu(const config::MigConfig& config, const model::Inventory& node) {
@@ -61,29 +67,20 @@ bool NamesAGpu(const config::MigConfig& config, const model::Inventory& node) {
   });
 }
 
-Outcome Asserted(const Invocation& invocation) {
-  std::optional<Selected> selected;
-  if (Outcome failure = LoadSelected(invocation, selected)) return failure;
-  if (invocation.Has("valid-config")) return AssertedValid(invocation, *selected);
-  service::inventory::Reader reader(Reading());
-  model::Inventory node;
-  Outcome unread = ReadNode(reader, node);
-  if (unread && invocation.Has("mode-only") && service::mig::NeedsPci(Reading(), node)) {
-    return AssertedThroughPci(*selected);
-  }
-  if (unread) return unread;
-  const Result<service::mig::NodeGoal> goal =
-      service::mig::ResolveConfig(selected->file, *selected->config, node);
-  if (!goal.ok()) return Fail(goal.error(), kExitInvalidInput);
+Result<void> Asserted(const Invocation& invocation) {
+  TRY(selected, LoadSelected(invocation));
+  if (invocation.Has("valid-config")) return AssertedValid(invocation, selected);
   const bool mode_only = invocation.Has("mode-only");
-  const auto differences = service::mig::Differences(node, *goal, mode_only);
-  if (!differences.ok()) return Fail(differences.error());
-  if (!differences->empty()) return NotApplied();
+  const model::Inventory node = service::inventory::Reader(Reading()).Read();
+  if (mode_only && service::mig::NeedsPci(Reading(), node)) return AssertedThroughPci(selected);
+  if (!node.driver) return model::WhyNoDriver(node);
+  TRY(goal, OrInvalid(service::mig::ResolveConfig(*selected.file, *selected.config, node)));
+  TRY(differences, service::mig::Differences(node, goal, mode_only));
+  TRY_VOID(NoneOf(differences));
   // Of modes the reference says here that they are right.
-  if (mode_only || NamesAGpu(*selected->config, node)) return std::nullopt;
-  Failure failure = NotApplied();
-  failure.message += ": it names no GPU of this machine";
-  return failure;
+  if (mode_only || NamesAGpu(*selected.config, node)) return {};
+  return base::MakeError(base::ErrorCode::kNotApplied, "{}: it names no GPU of this machine",
+                         kNotApplied);
 }
 
 int Run(const Invocation& invocation) {

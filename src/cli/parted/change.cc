@@ -12,6 +12,7 @@
 #include "base/text.h"
 #include "cli/mig/change.h"
 #include "cli/parted/node.h"
+#include "cli/parted/outcome.h"
 #include "cli/parted/parted.h"
 #include "service/mig/hooks.h"
 #include "service/mig/procedure.h"
@@ -23,6 +24,7 @@ namespace {
 using base::Invocation;
 using base::Option;
 using base::Result;
+using service::mig::ChangeStatus;
 
 // The variables of a command's flags, as hooks see them.
 std::map<std::string, std::string> FlagVariables(const Invocation& invocation,
@@ -60,26 +62,39 @@ Result<service::mig::HookRunner> LoadHooks(const Invocation& invocation,
   return service::mig::HookRunner(std::move(hooks), std::move(around));
 }
 
-Outcome OutcomeOf(const service::mig::ChangeEnd& end) {
-  if (end.Done()) return std::nullopt;
-  const int status = ExitStatus(end.status);
-  if (end.error) return Fail(*end.error, status);
-  if (const std::vector<std::string> errors = service::mig::ErrorTexts(*end.report);
-      !errors.empty()) {
-    return Failure{base::Join(errors, "; "), status};
+// The reference's name tells how the change ended, not which error was behind it.
+base::ErrorCode CodeOf(ChangeStatus status) {
+  switch (status) {
+    case ChangeStatus::kInvalid: return base::ErrorCode::kInvalid;
+    case ChangeStatus::kUndecided:
+    case ChangeStatus::kNotApplied: return base::ErrorCode::kNotApplied;
+    case ChangeStatus::kBlocked: return base::ErrorCode::kBusy;
+    case ChangeStatus::kResetRequired: return base::ErrorCode::kResetRequired;
+    case ChangeStatus::kNoDriver: return base::ErrorCode::kNoDriver;
+    case ChangeStatus::kDone:
+    case ChangeStatus::kFailed: break;
   }
-  return Failure{"a GPU reset or a reboot is required", status};
+  return base::ErrorCode::kIo;
+}
+
+Result<void> ResultOf(const service::mig::ChangeEnd& end) {
+  if (end.Done()) return {};
+  const base::ErrorCode code = CodeOf(end.status);
+  if (end.error) return base::Error(*end.error).As(code);
+  const std::vector<std::string> errors = service::mig::ErrorTexts(*end.report);
+  return base::Error(
+      code, errors.empty() ? "a GPU reset or a reboot is required" : base::Join(errors, "; "));
 }
 
 }  // namespace
 
-Outcome Changed(const Invocation& invocation,
-                const std::vector<Option>& options,
-                const service::mig::BootSelection& selection,
-                service::mig::NodeGoalFn goal,
-                service::mig::NodeGoalFn modes) {
+Result<void> Changed(const Invocation& invocation,
+                     const std::vector<Option>& options,
+                     const service::mig::BootSelection& selection,
+                     service::mig::NodeGoalFn goal,
+                     service::mig::NodeGoalFn modes) {
   Result<service::mig::HookRunner> hooks = LoadHooks(invocation, options);
-  if (!hooks.ok()) return Fail(hooks.error(), kExitInvalidInput);
+  if (!hooks.ok()) return std::move(hooks).error().As(base::ErrorCode::kInvalid);
   StopOnSignals();
   service::mig::ChangeOrder order;
   order.goal = std::move(goal);
@@ -100,7 +115,7 @@ Outcome Changed(const Invocation& invocation,
   }
   const service::mig::ChangeEnd end = service::mig::ChangeProcedure(Reading()).Run(order);
   for (const std::string& warning : end.warnings) Warn(warning);
-  return OutcomeOf(end);
+  return ResultOf(end);
 }
 
 }  // namespace partita::cli::parted

@@ -9,6 +9,7 @@
 #include "cli/parted/commands.h"
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
+#include "cli/parted/outcome.h"
 #include "service/mig/checkpoint.h"
 
 namespace partita::cli::parted {
@@ -19,16 +20,12 @@ using base::Invocation;
 using base::Option;
 using base::Result;
 
-Outcome Checkpointed(const Invocation& invocation) {
+Result<void> Checkpointed(const Invocation& invocation) {
   const std::optional<std::string> path = invocation.Get("checkpoint-file");
-  if (!path || path->empty()) return MissingFlag("checkpoint-file");
-  service::inventory::Reader reader(Reading());
-  model::Inventory node;
-  if (Outcome failure = ReadNode(reader, node)) return failure;
-  const Result<base::Value> document = service::mig::CheckpointDocument(node);
-  if (!document.ok()) return Fail(document.error());
-  const Result<void> written = base::WriteFileAtomically(*path, base::ToJson(*document), 0600);
-  return written.ok() ? Outcome() : Fail(written.error());
+  if (!path || path->empty()) return MissingFlag(invocation, "checkpoint-file");
+  TRY(node, ReadNode());
+  TRY(document, service::mig::CheckpointDocument(node));
+  return base::WriteFileAtomically(*path, base::ToJson(document), 0600);
 }
 
 int RunCheckpoint(const Invocation& invocation) {
@@ -40,20 +37,16 @@ std::vector<Option> RestoreFlags() {
   return {CheckpointFileFlag(), HooksFileFlag(), ModeOnlyFlag()};
 }
 
-Failure Unreadable(const base::Error& error) {
-  Failure failure = Fail(error, kExitInvalidInput);
-  failure.message = "error parsing checkpoint file: " + failure.message;
-  return failure;
+Result<service::mig::Checkpoint> LoadCheckpoint(const std::string& path) {
+  TRY(text, base::ReadFile(path));
+  return service::mig::Checkpoint::Parse(std::move(text), path);
 }
 
-Outcome Restored(const Invocation& invocation) {
+Result<void> Restored(const Invocation& invocation) {
   const std::optional<std::string> path = invocation.Get("checkpoint-file");
-  if (!path || path->empty()) return MissingFlag("checkpoint-file");
-  Result<std::string> text = base::ReadFile(*path);
-  if (!text.ok()) return Unreadable(text.error());
-  const Result<service::mig::Checkpoint> checkpoint =
-      service::mig::Checkpoint::Parse(*std::move(text), *path);
-  if (!checkpoint.ok()) return Unreadable(checkpoint.error());
+  if (!path || path->empty()) return MissingFlag(invocation, "checkpoint-file");
+  const Result<service::mig::Checkpoint> checkpoint = LoadCheckpoint(*path);
+  if (!checkpoint.ok()) return Unusable("error parsing checkpoint file", checkpoint.error());
   return Changed(invocation, RestoreFlags(), {},
                  [&](const model::Inventory& node) { return checkpoint->Resolve(node); });
 }

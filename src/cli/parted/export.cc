@@ -11,6 +11,7 @@
 #include "cli/parted/commands.h"
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
+#include "cli/parted/outcome.h"
 #include "service/mig/generated_config.h"
 
 namespace partita::cli::parted {
@@ -22,7 +23,7 @@ using base::Option;
 using base::Result;
 
 // To the byte as the reference writes it, since its output is compared and kept in files.
-std::string TextOf(const base::Value& config, std::string_view format) {
+std::string ConfigText(const base::Value& config, std::string_view format) {
   if (format == "yaml") return service::mig::ConfigYaml(config);
   std::string json = base::ToJson(config);
   if (json.ends_with('\n')) json.pop_back();
@@ -30,26 +31,21 @@ std::string TextOf(const base::Value& config, std::string_view format) {
 }
 
 // Prints a configuration, or writes it where --output-file says.
-Outcome Emit(const Invocation& invocation,
-             const std::function<Result<base::Value>(const model::Inventory&)>& make) {
+Result<void> Emit(const Invocation& invocation,
+                  const std::function<Result<base::Value>(const model::Inventory&)>& make) {
   const std::string format = invocation.Get("output-format").value_or("yaml");
   if (format != "yaml" && format != "json") {
-    return Failure{fmt::format("unrecognized 'output-format': {}", format), kExitInvalidInput,
-                   true};
+    return WrongUsage(invocation, fmt::format("unrecognized 'output-format': {}", format));
   }
-  service::inventory::Reader reader(Reading());
-  model::Inventory node;
-  if (Outcome failure = ReadNode(reader, node)) return failure;
-  const Result<base::Value> config = make(node);
-  if (!config.ok()) return Fail(config.error());
-  const std::string text = TextOf(*config, format);
+  TRY(node, ReadNode());
+  TRY(config, make(node));
+  const std::string text = ConfigText(config, format);
   const std::optional<std::string> path = invocation.Get("output-file");
   if (!path || path->empty() || *path == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
-    return std::nullopt;
+    return {};
   }
-  const Result<void> written = base::WriteFileAtomically(*path, text, 0644);
-  return written.ok() ? Outcome() : Fail(written.error());
+  return base::WriteFileAtomically(*path, text, 0644);
 }
 
 int RunExport(const Invocation& invocation) {

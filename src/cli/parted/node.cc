@@ -1,12 +1,11 @@
 #include "cli/parted/node.h"
 
+#include <optional>
 #include <string>
 #include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include "cli/mig/request.h"
+#include "model/unread.h"
 
 namespace partita::cli::parted {
 
@@ -21,39 +20,32 @@ service::inventory::ReaderOptions Reading() {
   return options;
 }
 
-Outcome ReadNode(service::inventory::Reader& reader, model::Inventory& node) {
-  node = reader.Read();
-  if (node.driver) return std::nullopt;
-  const Error none(ErrorCode::kUnavailable, "no driver answers on this machine");
-  return Fail(node.driver_error.value_or(none), kExitNoDriver);
+Result<model::Inventory> ReadNode() {
+  model::Inventory node = service::inventory::Reader(Reading()).Read();
+  if (!node.driver) return model::WhyNoDriver(node);
+  return node;
 }
 
-Outcome LoadSelected(const base::Invocation& invocation, std::optional<Selected>& selected) {
+Result<Selected> LoadSelected(const base::Invocation& invocation) {
   const std::optional<std::string> path = invocation.Get("config-file");
-  if (!path || path->empty()) return MissingFlag("config-file");
+  if (!path || path->empty()) return MissingFlag(invocation, "config-file");
   Result<config::MigConfigFile> file = LoadMigConfig(*path);
-  if (!file.ok()) {
-    Failure failure = Fail(file.error(), kExitInvalidInput);
-    failure.message = "error parsing config file: " + failure.message;
-    return failure;
-  }
-  selected.emplace(Selected{*std::move(file)});
+  if (!file.ok()) return Unusable("error parsing config file", file.error());
+  Selected selected;
+  selected.file = std::make_shared<const config::MigConfigFile>(*std::move(file));
   const std::string name = invocation.Get("selected-config").value_or("");
-  const std::vector<config::MigConfig>& configs = selected->file.configs();
-  if (name.empty() && configs.size() > 1) {
-    return Failure{
-        "error selecting MIG config: missing required flag 'selected-config' when more "
-        "than one config available",
-        kExitInvalidInput};
+  if (name.empty() && selected.file->configs().size() > 1) {
+    return Error(ErrorCode::kInvalid,
+                 "error selecting MIG config: missing required flag 'selected-config' when more "
+                 "than one config available");
   }
-  const Result<const config::MigConfig*> config = selected->file.Select(name);
+  const Result<const config::MigConfig*> config = selected.file->Select(name);
   if (!config.ok()) {
-    return Failure{
-        fmt::format("error selecting MIG config: selected mig-config not present: {}", name),
-        kExitInvalidInput};
+    return base::MakeError(ErrorCode::kInvalid,
+                           "error selecting MIG config: selected mig-config not present: {}", name);
   }
-  selected->config = *config;
-  return std::nullopt;
+  selected.config = *config;
+  return selected;
 }
 
 }  // namespace partita::cli::parted

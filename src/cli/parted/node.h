@@ -2,7 +2,7 @@
 // given.
 #pragma once
 
-#include <optional>
+#include <memory>
 
 #include "base/command_line.h"
 #include "cli/parted/outcome.h"
@@ -15,15 +15,14 @@ namespace partita::cli::parted {
 [[nodiscard]] service::inventory::ReaderOptions Reading();
 
 // Fails when no driver answers.
-[[nodiscard]] Outcome ReadNode(service::inventory::Reader& reader, model::Inventory& node);
+[[nodiscard]] base::Result<model::Inventory> ReadNode();
 
 struct Selected {
-  config::MigConfigFile file;
+  std::shared_ptr<const config::MigConfigFile> file;
   const config::MigConfig* config = nullptr;  // inside file
 };
 
-// By --config-file and --selected-config. Fills `selected`, which must not move afterwards.
-[[nodiscard]] Outcome LoadSelected(const base::Invocation& invocation,
-                                   std::optional<Selected>& selected);
+// By --config-file and --selected-config.
+[[nodiscard]] base::Result<Selected> LoadSelected(const base::Invocation& invocation);
 
 }  // namespace partita::cli::parted

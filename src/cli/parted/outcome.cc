@@ -12,7 +12,9 @@
 
 #include "base/characters.h"
 #include "base/value.h"
+#include "cli/exit_status.h"
 #include "cli/parted/parted.h"
+#include "cli/report_error.h"
 
 namespace partita::cli::parted {
 
@@ -37,14 +39,23 @@ bool Extended(const base::Invocation& invocation) {
   return invocation.Get("exit-codes").value_or("") == "extended";
 }
 
-Failure Fail(const base::Error& error, int status) {
+std::string TextOf(const base::Error& error) {
   std::string text = error.ToString();
   if (!error.hint().empty()) text += fmt::format(": {}", error.hint());
-  return {std::move(text), status};
+  return text;
 }
 
-Failure MissingFlag(std::string_view flag) {
-  return {fmt::format("missing required flags '{}'", flag), kExitInvalidInput, true};
+base::Error Unusable(std::string_view what, const base::Error& error) {
+  return base::MakeError(base::ErrorCode::kInvalid, "{}: {}", what, TextOf(error));
+}
+
+base::Error WrongUsage(const base::Invocation& invocation, std::string message) {
+  std::fputs(base::HelpText(MakeMigPartedProgram(), invocation.path()).c_str(), stdout);
+  return {base::ErrorCode::kInvalid, std::move(message)};
+}
+
+base::Error MissingFlag(const base::Invocation& invocation, std::string_view flag) {
+  return WrongUsage(invocation, fmt::format("missing required flags '{}'", flag));
 }
 
 void PrintLog(Level level, std::string message) {
@@ -66,16 +77,15 @@ void PrintLog(Level level, std::string message) {
              base::JsonString(message));
 }
 
-int Finish(const base::Invocation& invocation, const Outcome& failure, std::string_view done) {
-  if (!failure) {
+int Finish(const base::Invocation& invocation,
+           const base::Result<void>& end,
+           std::string_view done) {
+  if (end.ok()) {
     if (!done.empty()) fmt::print("{}\n", done);
     return kExitDone;
   }
-  if (failure->usage) {
-    std::fputs(base::HelpText(MakeMigPartedProgram(), invocation.path()).c_str(), stdout);
-  }
-  PrintLog(Level::kFatal, failure->message);
-  return Extended(invocation) ? failure->status : kExitError;
+  PrintLog(Level::kFatal, TextOf(end.error()));
+  return Extended(invocation) ? ExitStatusOf(end.error().code()) : kExitError;
 }
 
 }  // namespace partita::cli::parted

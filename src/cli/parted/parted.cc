@@ -64,7 +64,7 @@ int FailUsage(const base::Program& program, const std::string& command, const ba
   const std::vector<std::string> path =
       command.empty() ? std::vector<std::string>() : std::vector<std::string>{command};
   std::fputs(base::HelpText(program, path).c_str(), stdout);
-  parted::PrintLog(parted::Level::kFatal, parted::Fail(error).message);
+  parted::PrintLog(parted::Level::kFatal, parted::TextOf(error));
   return kExitError;
 }
 

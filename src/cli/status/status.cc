@@ -27,6 +27,7 @@
 #include "cli/status/watch.h"
 #include "model/gpu_selection.h"
 #include "model/node_report.h"
+#include "model/unread.h"
 #include "service/inventory/reader.h"
 
 namespace partita::cli {
@@ -164,8 +165,7 @@ int ShowOnce(service::inventory::Reader& reader, const StatusOptions& options, c
   const bool nothing_else = inventory.gpus.empty() && inventory.vfio.empty();
   if (!inventory.driver && inventory.driver_error && nothing_else &&
       options.format == OutputFormat::kText) {
-    ReportError(*inventory.driver_error);
-    return status;
+    return ReportError(model::WhyNoDriver(inventory));
   }
   const std::string text = Render(*report, options, look, false);
   std::fwrite(text.data(), 1, text.size(), stdout);
@@ -180,8 +180,7 @@ int Watch(service::inventory::Reader& reader,
   base::Result<model::NodeReport> report = LookAtNode(reader, options);
   if (!report.ok()) return ReportError(report.error());
   if (!report->inventory.driver && report->inventory.driver_error) {
-    ReportError(*report->inventory.driver_error);
-    return kExitNoDriver;
+    return ReportError(model::WhyNoDriver(report->inventory));
   }
   bool fresh = true;
   const auto refresh = [&]() -> const model::NodeReport& {

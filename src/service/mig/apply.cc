@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "model/unread.h"
 #include "service/mig/carry_out.h"
 #include "service/mig/node_plan.h"
 
@@ -58,7 +59,7 @@ class Application {
 
   base::Result<ApplyReport> Run() {
     look_ = reader_.Read();
-    if (!look_.driver) return *look_.driver_error;
+    if (!look_.driver) return model::WhyNoDriver(look_);
     TRY(goal, Goal());
     NodePlan plan = PlanNode(look_, goal);
     if (options_.skip_reset) plan = WithoutResets(std::move(plan));

@@ -33,7 +33,7 @@ struct Progress {
 using NodeGoalFn = std::function<base::Result<NodeGoal>(const model::Inventory&)>;
 
 // Reads, plans, carries out, and verifies by reading again. An error means that nothing was
-// changed: kUnavailable without a driver, kConflict when no layout does it, kBusy when something in
+// changed: kNoDriver without a driver, kConflict when no layout does it, kBusy when something in
 // use stands in the way, with who.
 //
 // GPUs are independent: where a create fails, that GPU is planned once more without the place that

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/unread.h"
 #include "service/mig/applied.h"
 #include "service/mig/awaited.h"
 #include "service/mig/differences.h"
@@ -41,6 +42,12 @@ ApplyReport AsItIs(model::Inventory node) {
   return report;
 }
 
+// What no layout does is wrong input as a name is that nobody knows.
+base::Error Invalid(base::Error error) {
+  if (error.code() != base::ErrorCode::kConflict) return error;
+  return std::move(error).As(base::ErrorCode::kInvalid);
+}
+
 // What waits for a reboot is finished by that boot.
 bool Lasts(const ChangeEnd& end) {
   return end.Done() || end.status == ChangeStatus::kResetRequired;
@@ -53,7 +60,10 @@ ChangeStatus StatusOf(const base::Error& error) {
     case base::ErrorCode::kInvalid:
     case base::ErrorCode::kConflict: return ChangeStatus::kInvalid;
     case base::ErrorCode::kBusy: return ChangeStatus::kBlocked;
-    case base::ErrorCode::kUnavailable: return ChangeStatus::kNoDriver;
+    case base::ErrorCode::kNoDriver: return ChangeStatus::kNoDriver;
+    case base::ErrorCode::kNotApplied: return ChangeStatus::kNotApplied;
+    case base::ErrorCode::kResetRequired: return ChangeStatus::kResetRequired;
+    case base::ErrorCode::kUnavailable:
     case base::ErrorCode::kNotFound:
     case base::ErrorCode::kUnsupported:
     case base::ErrorCode::kDenied:
@@ -163,7 +173,7 @@ class ChangeProcedure::Once {
     options.agreed = agreed_;
     Result<ApplyReport> report =
         Apply(owner_.reader_, owner_.control_, order_.goal, options, order_.progress, order_.stop);
-    if (!report.ok()) return Failed(report.error());
+    if (!report.ok()) return Failed(Invalid(report.error()));
     if (report->applied) {
       applied_ = report->after;
     } else if (report->reset_required) {
@@ -181,8 +191,7 @@ class ChangeProcedure::Once {
     if (modes && order_.modes && through_pci) {
       end = ModesThroughPci(hook_point);
     } else {
-      const base::Error none(base::ErrorCode::kUnavailable, "no driver answers on this machine");
-      end = Failed(node.driver_error.value_or(none), ChangeStatus::kNoDriver);
+      end = Failed(model::WhyNoDriver(node));
     }
     end.driver_loaded = !through_pci;
     return end;
@@ -203,7 +212,7 @@ class ChangeProcedure::Once {
     const bool none_in_reach = !why.empty() && why.size() == goal->size();
     if (none_in_reach && order_.in_steps) {
       return Failed(
-          base::Error(base::ErrorCode::kUnavailable, base::Join(ErrorTexts(why, *node), "; ")),
+          base::Error(base::ErrorCode::kNoDriver, base::Join(ErrorTexts(why, *node), "; ")),
           ChangeStatus::kNoDriver);
     }
     if (const Result<void> hook = RunHooks(hook_point); !hook.ok()) {
