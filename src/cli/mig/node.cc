@@ -1,7 +1,5 @@
 #include "cli/mig/node.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
@@ -9,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "cli/draw/terminal.h"
 #include "cli/report_error.h"
 #include "config/products.h"
 #include "model/gpu_selection.h"
@@ -31,20 +28,10 @@ model::Inventory NodeOf(model::Gpu gpu) {
 }  // namespace
 
 base::Result<MigOptions> ReadMigOptions(const base::Invocation& invocation) {
-  MigOptions options;
-  options.reader.root = invocation.Get("host-root").value_or("/");
-  options.reader.driver_root = invocation.Get("driver-root").value_or("/");
-  options.reader.library = invocation.Get("library").value_or("");
+  TRY(common, ReadCommandOptions(invocation));
+  MigOptions options{std::move(common), invocation.Get("model")};
   options.reader.readings = false;
   options.reader.only_mig = true;
-  TRY(format, base::ParseOutputFormat(invocation.Get("output").value_or("text")), "--output");
-  options.format = format;
-  const LookWish wish{invocation.Get("width"), invocation.Get("color").value_or("auto"),
-                      invocation.Has("ascii")};
-  TRY(look, ChooseLook(wish, Terminal::Of(STDOUT_FILENO), ProcessEnvironment));
-  options.look = look;
-  options.gpus = invocation.GetAll("gpu");
-  options.model = invocation.Get("model");
   if (options.model && !options.gpus.empty()) {
     return base::MakeError(base::ErrorCode::kInvalid, "--gpu and --model exclude each other")
         .WithHint("--model speaks of a product, not of the GPUs of this machine");

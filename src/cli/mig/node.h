@@ -9,20 +9,15 @@
 #include <vector>
 
 #include "base/command_line.h"
-#include "base/output_format.h"
 #include "base/value.h"
+#include "cli/command_options.h"
 #include "cli/draw/drawing.h"
 #include "model/inventory.h"
 #include "model/mig_geometry.h"
-#include "service/inventory/reader.h"
 
 namespace partita::cli {
 
-struct MigOptions {
-  service::inventory::ReaderOptions reader;
-  base::OutputFormat format = base::OutputFormat::kText;
-  Look look;
-  std::vector<std::string> gpus;     // of --gpu; empty: all
+struct MigOptions : CommandOptions {
   std::optional<std::string> model;  // of --model: a product instead of this machine
 };
 

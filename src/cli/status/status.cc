@@ -17,6 +17,7 @@
 #include "base/output_format.h"
 #include "base/text.h"
 #include "base/value.h"
+#include "cli/command_options.h"
 #include "cli/commands.h"
 #include "cli/draw/screen.h"
 #include "cli/draw/terminal.h"
@@ -36,12 +37,8 @@ namespace {
 
 using base::OutputFormat;
 
-struct StatusOptions {
-  service::inventory::ReaderOptions reader;
-  OutputFormat format = OutputFormat::kText;
-  LookWish look;
+struct StatusOptions : CommandOptions {
   bool details = false;
-  std::vector<std::string> gpus;
   std::optional<WatchPlan> watch;
 };
 
@@ -84,20 +81,9 @@ base::Result<std::optional<WatchPlan>> ParseWatch(const base::Invocation& invoca
 }
 
 base::Result<StatusOptions> ParseOptions(const base::Invocation& invocation) {
-  StatusOptions options;
-  options.reader.root = invocation.Get("host-root").value_or("/");
-  options.reader.driver_root = invocation.Get("driver-root").value_or("/");
-  options.reader.library = invocation.Get("library").value_or("");
-  TRY(format, base::ParseOutputFormat(invocation.Get("output").value_or("text")), "--output");
-  options.format = format;
-  options.look.width = invocation.Get("width");
-  options.look.colour = invocation.Get("color").value_or("auto");
-  options.look.ascii = invocation.Has("ascii");
-  options.details = invocation.Has("details");
-  options.gpus = invocation.GetAll("gpu");
   TRY(watch, ParseWatch(invocation));
-  options.watch = watch;
-  return options;
+  TRY(common, ReadCommandOptions(invocation));
+  return StatusOptions{std::move(common), invocation.Has("details"), watch};
 }
 
 std::string HostName() {
@@ -135,18 +121,11 @@ base::Result<model::NodeReport> LookAtNode(service::inventory::Reader& reader,
   return report;
 }
 
-base::Result<Look> LookFor(const StatusOptions& options, const Terminal& terminal) {
-  return ChooseLook(options.look, terminal, ProcessEnvironment);
-}
-
 // One report in the form asked for. `streamed`: one of many in a row.
-std::string Render(const model::NodeReport& report,
-                   const StatusOptions& options,
-                   const Look& look,
-                   bool streamed) {
+std::string Render(const model::NodeReport& report, const StatusOptions& options, bool streamed) {
   switch (options.format) {
     case OutputFormat::kText:
-      return ToString(DrawStatus(report, options.details, look), look.colour) +
+      return ToString(DrawStatus(report, options.details, options.look), options.look.colour) +
              (streamed ? "\n" : "");
     case OutputFormat::kJson:
       return streamed ? base::ToJsonLine(StatusDocument(report)) + "\n"
@@ -157,7 +136,7 @@ std::string Render(const model::NodeReport& report,
   return "";
 }
 
-int ShowOnce(service::inventory::Reader& reader, const StatusOptions& options, const Look& look) {
+int ShowOnce(service::inventory::Reader& reader, const StatusOptions& options) {
   const base::Result<model::NodeReport> report = LookAtNode(reader, options);
   if (!report.ok()) return ReportError(report.error());
   const model::Inventory& inventory = report->inventory;
@@ -167,15 +146,12 @@ int ShowOnce(service::inventory::Reader& reader, const StatusOptions& options, c
       options.format == OutputFormat::kText) {
     return ReportError(model::WhyNoDriver(inventory));
   }
-  const std::string text = Render(*report, options, look, false);
+  const std::string text = Render(*report, options, false);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return status;
 }
 
-int Watch(service::inventory::Reader& reader,
-          const StatusOptions& options,
-          const Look& look,
-          SignalQueue& signals) {
+int Watch(service::inventory::Reader& reader, const StatusOptions& options, SignalQueue& signals) {
   // The first look decides whether there is anything to watch.
   base::Result<model::NodeReport> report = LookAtNode(reader, options);
   if (!report.ok()) return ReportError(report.error());
@@ -192,11 +168,11 @@ int Watch(service::inventory::Reader& reader,
     return *report;
   };
   if (options.format != OutputFormat::kText || !Terminal::Of(STDOUT_FILENO).interactive) {
-    return WatchAsStream(signals, *options.watch,
-                         [&] { return Render(refresh(), options, look, true); });
+    return WatchAsStream(signals, *options.watch, [&] { return Render(refresh(), options, true); });
   }
   return WatchOnScreen(signals, *options.watch, [&](const Terminal& terminal, Look& chosen) {
-    chosen = LookFor(options, terminal).value();  // the options were checked before
+    // The wish was checked before.
+    chosen = ChooseLook(options.wish, terminal, ProcessEnvironment).value();
     return DrawStatus(refresh(), options.details, chosen);
   });
 }
@@ -206,17 +182,15 @@ int Watch(service::inventory::Reader& reader,
 int RunStatus(const base::Invocation& invocation) {
   const base::Result<StatusOptions> options = ParseOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
-  const base::Result<Look> look = LookFor(*options, Terminal::Of(STDOUT_FILENO));
-  if (!look.ok()) return ReportError(look.error());
   if (!options->watch) {
     service::inventory::Reader reader(options->reader);
-    return ShowOnce(reader, *options, *look);
+    return ShowOnce(reader, *options);
   }
   // Before the reader, whose threads inherit what is blocked.
   base::Result<SignalQueue> signals = SignalQueue::Create();
   if (!signals.ok()) return ReportError(signals.error());
   service::inventory::Reader reader(options->reader);
-  return Watch(reader, *options, *look, *signals);
+  return Watch(reader, *options, *signals);
 }
 
 }  // namespace partita::cli
