@@ -149,7 +149,7 @@ class Boot {
       const std::string why = node_.driver_error ? node_.driver_error->ToString() : "it is absent";
       return {fmt::format("the driver fails: {}", why), ChangeStatus::kNoDriver};
     }
-    const BootEnd later{"no driver is loaded: nothing changed; start this unit again when one is"};
+    BootEnd later{"no driver is loaded: nothing changed; start this unit again when one is"};
     selected_ = options_.selected_config;
     if (selected_.empty()) return later;
     const Result<config::MigConfigFile> file = LoadFile();
