@@ -85,3 +85,19 @@ function(partita_test name)
   endif()
   set_tests_properties(${name} PROPERTIES TIMEOUT ${ARG_TIMEOUT} LABELS "${labels}")
 endfunction()
+
+# partita_embed(VARIABLE HEADER config/built_in.h NAMESPACE partita::config FILES data/…): a source, whose path is put
+# into VARIABLE, that has the files' contents as HEADER declares them. Made anew when one of them changes.
+function(partita_embed variable)
+  cmake_parse_arguments(ARG "" "HEADER;NAMESPACE" "FILES" ${ARGN})
+  list(TRANSFORM ARG_FILES PREPEND ${CMAKE_SOURCE_DIR}/ OUTPUT_VARIABLE paths)
+  set(source ${CMAKE_CURRENT_BINARY_DIR}/built_in.cc)
+  add_custom_command(
+    OUTPUT ${source}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${source} -DROOT=${CMAKE_SOURCE_DIR} "-DFILES=${ARG_FILES}"
+            -DHEADER=${ARG_HEADER} -DNAMESPACE=${ARG_NAMESPACE} -P ${CMAKE_SOURCE_DIR}/cmake/embed.cmake
+    DEPENDS ${CMAKE_SOURCE_DIR}/cmake/embed.cmake ${paths}
+    COMMENT "Embedding data for ${ARG_NAMESPACE}"
+    VERBATIM)
+  set(${variable} ${source} PARENT_SCOPE)
+endfunction()

@@ -7,9 +7,9 @@
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace partita::sim;
-  static const tool::Catalog catalog = tool::Catalog::BuiltIn();
-  const tool::DataFile file = {"node", "node.yaml", std::string(partita::fuzz::AsText(data, size))};
-  const auto node = tool::LoadNode(file, catalog, "fuzz");
+  static const load::Catalog catalog = load::Catalog::BuiltIn();
+  const load::DataFile file = {"node", "node.yaml", std::string(partita::fuzz::AsText(data, size))};
+  const auto node = load::LoadNode(file, catalog, "fuzz");
   if (!node.ok()) {
     PARTITA_CHECK(node.error().message().starts_with("node.yaml:"));
     return 0;

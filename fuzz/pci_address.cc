@@ -16,12 +16,12 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     PARTITA_CHECK(by_nvml.ok() && *by_nvml == *address);
   }
   // The simulator takes fewer forms; what it takes means the same.
-  if (const auto simulated = partita::sim::tool::ParsePciAddress(text)) {
+  if (const auto simulated = partita::sim::load::ParsePciAddress(text)) {
     PARTITA_CHECK(address.ok() && address->domain == simulated->domain);
     PARTITA_CHECK(address->bus == simulated->bus && address->device == simulated->device);
     const auto again =
-        partita::sim::tool::ParsePciAddress(partita::sim::tool::FormatPciAddress(*simulated));
-    PARTITA_CHECK(again && partita::sim::tool::Same(*again, *simulated));
+        partita::sim::load::ParsePciAddress(partita::sim::load::FormatPciAddress(*simulated));
+    PARTITA_CHECK(again && partita::sim::load::Same(*again, *simulated));
   }
   return 0;
 }

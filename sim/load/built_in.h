@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 struct BuiltInFile {
   std::string_view path;  // "data/products/H200.yaml"
@@ -14,4 +14,4 @@ struct BuiltInFile {
 // Sorted by path.
 [[nodiscard]] std::span<const BuiltInFile> BuiltInFiles();
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

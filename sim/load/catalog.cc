@@ -8,7 +8,7 @@
 #include "base/text.h"
 #include "sim/load/built_in.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 constexpr std::string_view kSuffix = ".yaml";
@@ -71,4 +71,4 @@ std::vector<std::string> Names(const std::vector<DataFile>& files) {
   return names;
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

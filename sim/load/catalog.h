@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 // One YAML file of data/.
 struct DataFile {
@@ -38,4 +38,4 @@ class Catalog {
 // The names of these files, in order.
 [[nodiscard]] std::vector<std::string> Names(const std::vector<DataFile>& files);
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

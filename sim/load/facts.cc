@@ -9,7 +9,7 @@
 #include "base/text.h"
 #include "config/binders.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 using config::Node;
@@ -271,4 +271,4 @@ const Node* CheckFact(const Node& fact,
   return config::Require(fact, "value", problems);
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -10,7 +10,7 @@
 #include "config/problems.h"
 #include "sim/load/product.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 struct FactRow {
   std::string key;
@@ -51,4 +51,4 @@ void CheckOrigin(const config::Node& map,
                  std::string_view prefix,
                  config::Problems& problems);
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -4,7 +4,7 @@
 
 #include <fmt/core.h>
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 // FNV-1a over the bytes, then the finisher of splitmix64: equal inputs, equal names, for ever.
@@ -62,4 +62,4 @@ bool IsGpuUuid(std::string_view text) {
   return true;
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

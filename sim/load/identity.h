@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 // 8-4-4-4-12 lower-case hex with the marks of a random (version 4) UUID.
 [[nodiscard]] std::string DeriveUuid(std::uint64_t seed,
@@ -19,4 +19,4 @@ namespace partita::sim::tool {
 // The form that clients parse: "GPU-" and a UUID in lower case.
 [[nodiscard]] bool IsGpuUuid(std::string_view text);
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

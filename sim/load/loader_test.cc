@@ -14,7 +14,7 @@
 #include "sim/load/pci_address.h"
 #include "sim/load/product.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 LoadedNode LoadBuiltIn(std::string_view profile) {
@@ -301,4 +301,4 @@ TEST(H200Vm, HasTheCapturedProfiles) {
 }
 
 }  // namespace
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

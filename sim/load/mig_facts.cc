@@ -9,7 +9,7 @@
 #include "config/binders.h"
 #include "sim/load/facts.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 using config::Node;
@@ -220,4 +220,4 @@ void ReadMig(const Node& mig,
   }
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -8,11 +8,11 @@
 #include "config/problems.h"
 #include "sim/state/layout.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 void ReadMig(const config::Node& mig,
              const std::vector<std::string>& sources,
              config::Problems& problems,
              Board& board);
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -10,7 +10,7 @@
 #include "sim/load/node_gpus.h"
 #include "sim/load/topology.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 using config::Node;
@@ -274,4 +274,4 @@ base::Result<LoadedNode> LoadNode(const DataFile& file,
   return out;
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -13,7 +13,7 @@
 #include "sim/load/catalog.h"
 #include "sim/state/layout.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 // What the machine's firmware calls it; empty: it does not say.
 struct Dmi {
@@ -42,4 +42,4 @@ struct LoadedNode {
 // 63, beginning and ending with a letter or digit; and no name of a directory inside a node.
 [[nodiscard]] base::Result<void> CheckNodeName(std::string_view name);
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -8,7 +8,7 @@
 #include "sim/load/pci_address.h"
 #include "sim/load/product.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 constexpr std::string_view kDriver = "driver: {version: 580.159.04, cuda: \"13.0\"}\n";
@@ -235,4 +235,4 @@ TEST(ProductFile, EveryFactNeedsASourceAndAConfidence) {
 }
 
 }  // namespace
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

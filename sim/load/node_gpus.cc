@@ -14,7 +14,7 @@
 #include "sim/load/product.h"
 #include "sim/load/topology.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 using config::Node;
@@ -431,4 +431,4 @@ base::Result<GpuStart> ReadGpus(const Node& root,
   return start;
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -11,7 +11,7 @@
 #include "sim/load/catalog.h"
 #include "sim/state/layout.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 // What the file says of the GPUs that is not of their boards; by index.
 struct GpuStart {
@@ -32,4 +32,4 @@ struct GpuStart {
 [[nodiscard]] std::optional<PciFunction> ReadPciAddress(const config::Node& node,
                                                         config::Problems& problems);
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -8,7 +8,7 @@
 
 #include "base/text.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 std::optional<PciFunction> ParsePciAddress(std::string_view text) {
   const std::vector<std::string_view> parts = base::Split(text, ':');
@@ -38,4 +38,4 @@ std::strong_ordering Compare(const PciFunction& a, const PciFunction& b) {
   return std::tie(a.domain, a.bus, a.device) <=> std::tie(b.domain, b.bus, b.device);
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

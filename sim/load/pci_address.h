@@ -8,7 +8,7 @@
 
 #include "sim/state/layout.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 // "0000:07:00.0": a domain of 4 to 8 hex digits, then bus, device and function 0, in either case.
 [[nodiscard]] std::optional<PciFunction> ParsePciAddress(std::string_view text);
@@ -22,4 +22,4 @@ namespace partita::sim::tool {
   return Compare(a, b) == std::strong_ordering::equal;
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

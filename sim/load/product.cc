@@ -8,7 +8,7 @@
 #include "sim/load/facts.h"
 #include "sim/load/mig_facts.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 using config::Node;
@@ -74,4 +74,4 @@ void ApplyOverrides(const Node& overrides, Problems& problems, Product& product)
   }
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

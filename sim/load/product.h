@@ -9,7 +9,7 @@
 #include "sim/load/catalog.h"
 #include "sim/state/layout.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 struct Product {
   Board board{};              // no address, no identity, no links
@@ -23,4 +23,4 @@ struct Product {
 // `overrides:` of a GPU in a node file: keys of a product file with plain values.
 void ApplyOverrides(const config::Node& overrides, config::Problems& problems, Product& product);
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

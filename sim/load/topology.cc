@@ -2,7 +2,7 @@
 
 #include "sim/load/pci_address.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 namespace {
 
 // The bus that the topmost device of the path sits on.
@@ -56,4 +56,4 @@ void ConnectPair(std::uint32_t links, Board& a, Board& b) {
   }
 }
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

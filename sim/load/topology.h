@@ -6,7 +6,7 @@
 
 #include "sim/state/layout.h"
 
-namespace partita::sim::tool {
+namespace partita::sim::load {
 
 // Levels of nvmlGpuTopologyLevel_t.
 inline constexpr std::uint32_t kSingleSwitch = 10, kManySwitches = 20, kHostBridge = 30,
@@ -24,4 +24,4 @@ void ConnectToSwitches(const Machine& machine, std::uint32_t links, Board& board
 // Every link of either board goes to the other.
 void ConnectPair(std::uint32_t links, Board& a, Board& b);
 
-}  // namespace partita::sim::tool
+}  // namespace partita::sim::load

@@ -17,11 +17,11 @@ void Require(bool condition, const char* what) {
   std::abort();
 }
 
-tool::LoadedNode Load(std::string_view profile) {
-  const tool::Catalog catalog = tool::Catalog::BuiltIn();
-  const tool::DataFile* file = catalog.FindNode(profile);
+load::LoadedNode Load(std::string_view profile) {
+  const load::Catalog catalog = load::Catalog::BuiltIn();
+  const load::DataFile* file = catalog.FindNode(profile);
   Require(file != nullptr, "no such profile in data/nodes");
-  auto node = tool::LoadNode(*file, catalog, "");
+  auto node = load::LoadNode(*file, catalog, "");
   Require(node.ok(), "the profile does not load");
   return *std::move(node);
 }
@@ -36,7 +36,7 @@ TestNode::TestNode(std::string_view profile) {
   std::FILE* holders = std::fopen(holders_path().c_str(), "w");
   Require(holders != nullptr, "no holders file");
   std::fclose(holders);
-  tool::LoadedNode node = Load(profile);
+  load::LoadedNode node = Load(profile);
   machine_ = std::move(node.machine);
   const std::string state = root_ + "/sim/state";
   Require(Create(state.c_str(), *machine_, *node.slot) == 0, "no state file");

@@ -24,10 +24,10 @@ void Require(bool condition, std::string_view what) {
 }  // namespace
 
 Loaded LoadProfile(std::string_view profile) {
-  const tool::Catalog catalog = tool::Catalog::BuiltIn();
-  const tool::DataFile* file = catalog.FindNode(profile);
+  const load::Catalog catalog = load::Catalog::BuiltIn();
+  const load::DataFile* file = catalog.FindNode(profile);
   Require(file != nullptr, "no such profile in data/nodes");
-  auto node = tool::LoadNode(*file, catalog, "");
+  auto node = load::LoadNode(*file, catalog, "");
   Require(node.ok(), "the profile does not load");
   return {std::move(node->machine), std::move(node->slot)};
 }

@@ -22,7 +22,7 @@ std::string Plain(std::string_view name) {
 
 }  // namespace
 
-base::Result<void> MakeDmi(const std::string& root, const LoadedNode& node) {
+base::Result<void> MakeDmi(const std::string& root, const load::LoadedNode& node) {
   if (!node.dmi) return {};
   const std::string device = root + "/sys/devices/virtual/dmi/id",
                     class_folder = root + "/sys/class/dmi";

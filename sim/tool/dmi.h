@@ -9,7 +9,7 @@
 namespace partita::sim::tool {
 
 // For a root that is being built. A node without DMI names gets none of these files.
-[[nodiscard]] base::Result<void> MakeDmi(const std::string& root, const LoadedNode& node);
+[[nodiscard]] base::Result<void> MakeDmi(const std::string& root, const load::LoadedNode& node);
 
 // Where the node at `root` has no DMI names, the host's are covered: they are of another machine.
 // For a view that has /sys composed.

@@ -92,7 +92,7 @@ base::Result<void> ForGpus(
 
 std::vector<std::string> ExportedCalls() {
   std::vector<std::string> names;
-  for (const BuiltInFile& file : BuiltInFiles()) {
+  for (const load::BuiltInFile& file : load::BuiltInFiles()) {
     if (!file.path.ends_with("/exports.txt")) continue;
     for (const std::string_view line : base::SplitLines(file.text)) {
       if (line != "nvmlInternalGetExportTable") names.emplace_back(line);

@@ -71,14 +71,14 @@ std::string ProfilesText(const base::Value& document) {
 }
 
 base::Result<base::Value> DescribeProfiles(const base::Invocation& invocation) {
-  Catalog catalog = Catalog::BuiltIn();
+  load::Catalog catalog = load::Catalog::BuiltIn();
   if (const auto directory = invocation.Get("data")) {
-    TRY(other, Catalog::FromDirectory(*directory));
+    TRY(other, load::Catalog::FromDirectory(*directory));
     catalog = std::move(other);
   }
   base::Value profiles = base::Value::List();
-  for (const DataFile& file : catalog.nodes()) {
-    TRY(node, LoadNode(file, catalog, ""));
+  for (const load::DataFile& file : catalog.nodes()) {
+    TRY(node, load::LoadNode(file, catalog, ""));
     profiles.Add(base::Value::Map()
                      .Set("name", file.name)
                      .Set("gpus", node.machine->gpu_count)
@@ -86,7 +86,7 @@ base::Result<base::Value> DescribeProfiles(const base::Invocation& invocation) {
                      .Set("description", node.description));
   }
   base::Value products = base::Value::List();
-  for (const DataFile& file : catalog.products()) products.Add(file.name);
+  for (const load::DataFile& file : catalog.products()) products.Add(file.name);
   return base::Value::Map().Set("profiles", profiles).Set("products", products);
 }
 

@@ -147,10 +147,10 @@ base::Result<std::uint32_t> ParseGpu(const Machine& machine, std::string_view te
     return base::MakeError(ErrorCode::kNotFound, "no GPU {}: node {} has {}, numbered from 0",
                            *index, base::Quoted(machine.node), machine.gpu_count);
   }
-  const auto address = ParsePciAddress(text);
+  const auto address = load::ParsePciAddress(text);
   for (std::uint32_t i = 0; i < machine.gpu_count; ++i) {
     const Board& board = machine.boards[i];
-    if (text == board.uuid || (address && Same(*address, board.pci))) return i;
+    if (text == board.uuid || (address && load::Same(*address, board.pci))) return i;
   }
   return base::MakeError(ErrorCode::kNotFound, "no GPU {} on node {}", base::Quoted(text),
                          base::Quoted(machine.node))

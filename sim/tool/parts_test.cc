@@ -72,15 +72,15 @@ TEST(Table, AlignsColumnsAndTrimsLines) {
 }
 
 TEST(Identity, LooksLikeARandomUuidAndIsNone) {
-  const std::string uuid = DeriveUuid(1, "node", "0000:07:00.0");
-  EXPECT_TRUE(IsGpuUuid("GPU-" + uuid)) << uuid;
+  const std::string uuid = load::DeriveUuid(1, "node", "0000:07:00.0");
+  EXPECT_TRUE(load::IsGpuUuid("GPU-" + uuid)) << uuid;
   EXPECT_EQ(uuid[14], '4');
   EXPECT_NE(std::string("89ab").find(uuid[19]), std::string::npos);
-  EXPECT_EQ(uuid, DeriveUuid(1, "node", "0000:07:00.0"));
-  EXPECT_NE(uuid, DeriveUuid(2, "node", "0000:07:00.0"));
-  EXPECT_NE(uuid, DeriveUuid(1, "node0", "000:07:00.0"));
-  EXPECT_FALSE(IsGpuUuid("GPU-" + uuid + "0"));
-  EXPECT_FALSE(IsGpuUuid("GPU-D64BEC6D-47c0-9a0b-bb6c-36622f5541d1"));
+  EXPECT_EQ(uuid, load::DeriveUuid(1, "node", "0000:07:00.0"));
+  EXPECT_NE(uuid, load::DeriveUuid(2, "node", "0000:07:00.0"));
+  EXPECT_NE(uuid, load::DeriveUuid(1, "node0", "000:07:00.0"));
+  EXPECT_FALSE(load::IsGpuUuid("GPU-" + uuid + "0"));
+  EXPECT_FALSE(load::IsGpuUuid("GPU-D64BEC6D-47c0-9a0b-bb6c-36622f5541d1"));
 }
 
 }  // namespace

@@ -89,9 +89,9 @@ void AddBelow(const Board& board, std::uint32_t position, PciDevice& bridge) {
 }
 
 std::string PathOf(const std::vector<PciFunction>& bridges, const PciFunction& address) {
-  std::string path = RootBusName(bridges.empty() ? address : bridges.front());
-  for (const PciFunction& bridge : bridges) path += "/" + FormatPciAddress(bridge);
-  return path + "/" + FormatPciAddress(address);
+  std::string path = load::RootBusName(bridges.empty() ? address : bridges.front());
+  for (const PciFunction& bridge : bridges) path += "/" + load::FormatPciAddress(bridge);
+  return path + "/" + load::FormatPciAddress(address);
 }
 
 // Little-endian fields of configuration space.
@@ -135,7 +135,7 @@ void PutCapabilities(const PciDevice& device, Bytes& bytes) {
 
 }  // namespace
 
-std::vector<PciDevice> ListPciDevices(const LoadedNode& node) {
+std::vector<PciDevice> ListPciDevices(const load::LoadedNode& node) {
   const Machine& machine = *node.machine;
   AddressSpace low(0xA000'0000);
   AddressSpace high(0x200'0000'0000);
@@ -146,12 +146,12 @@ std::vector<PciDevice> ListPciDevices(const LoadedNode& node) {
     devices.push_back(DescribeGpu(board, low, high));
     for (std::uint32_t j = 0; j < board.bridge_count; ++j) {
       const auto [bridge, fresh] =
-          others.emplace(FormatPciAddress(board.bridges[j]), DescribeBridge(board, j));
+          others.emplace(load::FormatPciAddress(board.bridges[j]), DescribeBridge(board, j));
       AddBelow(board, j, bridge->second);
     }
   }
   for (std::uint32_t i = 0; i < machine.switch_count; ++i) {
-    others.emplace(FormatPciAddress(machine.switches[i]),
+    others.emplace(load::FormatPciAddress(machine.switches[i]),
                    DescribeSwitch(machine.switches[i], node.switch_device_id, low));
   }
   for (auto& other : others) devices.push_back(std::move(other.second));

@@ -32,7 +32,7 @@ struct PciDevice {
 };
 
 // GPUs in index order, then bridges and NVSwitches by address.
-[[nodiscard]] std::vector<PciDevice> ListPciDevices(const LoadedNode& node);
+[[nodiscard]] std::vector<PciDevice> ListPciDevices(const load::LoadedNode& node);
 
 // "0000:00:01.0/0000:01:00.0/0000:07:00.0" below "/sys/devices/pci0000:00/".
 [[nodiscard]] std::string DevicePath(const PciDevice& device);

@@ -60,7 +60,7 @@ std::string Uevent(const PciDevice& device, std::string_view driver) {
       "PCI_SLOT_NAME={}\nMODALIAS={}\n",
       driver.empty() ? "" : fmt::format("DRIVER={}\n", driver), device.class_code, device.vendor,
       device.device, device.subsystem_vendor, device.subsystem_device,
-      FormatPciAddress(device.address), Modalias(device));
+      load::FormatPciAddress(device.address), Modalias(device));
 }
 
 std::vector<SmallFile> DeviceFiles(const PciDevice& device) {
@@ -119,7 +119,7 @@ base::Result<void> Bind(const std::string& sys,
                         const PciFunction& address,
                         std::string_view driver) {
   TRY_VOID(MakeDriver(sys, driver));
-  const std::string name = FormatPciAddress(address);
+  const std::string name = load::FormatPciAddress(address);
   TRY_VOID(Link(fmt::format("{}/devices/{}/driver", sys, device_path),
                 fmt::format("{}bus/pci/drivers/{}", UpToSys(device_path), driver)));
   return Link(fmt::format("{}/bus/pci/drivers/{}/{}", sys, driver, name),
@@ -137,7 +137,7 @@ std::string_view DriverName(PciDriver driver, bool loaded) {
 
 base::Result<void> RenderGpu(const std::string& sys, const Board& board, std::string_view driver) {
   const std::string path = DevicePath(board);
-  const std::string name = FormatPciAddress(board.pci);
+  const std::string name = load::FormatPciAddress(board.pci);
   for (const std::string_view other : {"nvidia", "vfio-pci"}) {
     if (other != driver)
       TRY_VOID(Unlink(fmt::format("{}/bus/pci/drivers/{}/{}", sys, other, name)));
@@ -179,14 +179,14 @@ base::Result<void> MakeIommuGroup(const std::string& sys, const Board& board, st
   TRY_VOID(base::MakeDirectories(devices, 0755));
   TRY_VOID(
       base::WriteFile(fmt::format("{}/kernel/iommu_groups/{}/type", sys, group), "DMA\n", 0444));
-  TRY_VOID(Link(devices + "/" + FormatPciAddress(board.pci), "../../../../devices/" + path));
+  TRY_VOID(Link(devices + "/" + load::FormatPciAddress(board.pci), "../../../../devices/" + path));
   return Link(fmt::format("{}/devices/{}/iommu_group", sys, path),
               fmt::format("{}kernel/iommu_groups/{}", UpToSys(path), group));
 }
 
 }  // namespace
 
-base::Result<void> MakePciTree(const std::string& root, const LoadedNode& node) {
+base::Result<void> MakePciTree(const std::string& root, const load::LoadedNode& node) {
   const std::string sys = root + "/sys";
   for (const char* directory : {"/bus/pci/devices", "/bus/pci/drivers", "/devices", "/module"}) {
     TRY_VOID(base::MakeDirectories(sys + directory, 0755));
@@ -196,7 +196,7 @@ base::Result<void> MakePciTree(const std::string& root, const LoadedNode& node) 
     const std::string directory = fmt::format("{}/devices/{}", sys, path);
     TRY_VOID(WriteAll(directory, DeviceFiles(device)));
     TRY_VOID(Link(directory + "/subsystem", UpToSys(path) + "bus/pci"));
-    TRY_VOID(Link(sys + "/bus/pci/devices/" + FormatPciAddress(device.address),
+    TRY_VOID(Link(sys + "/bus/pci/devices/" + load::FormatPciAddress(device.address),
                   "../../../devices/" + path));
     const bool gpu = (device.class_code >> 16) == 0x03;
     const std::string_view driver = gpu ? "" : device.bridge ? "pcieport" : "nvidia-nvswitch";

@@ -10,7 +10,7 @@
 namespace partita::sim::tool {
 
 // What never changes: devices, bridges, NVSwitches, IOMMU groups. For a root that is being built.
-[[nodiscard]] base::Result<void> MakePciTree(const std::string& root, const LoadedNode& node);
+[[nodiscard]] base::Result<void> MakePciTree(const std::string& root, const load::LoadedNode& node);
 
 // What follows the state: the driver that each GPU is bound to and the module's own directory.
 // Idempotent; to be called after whatever changes those.

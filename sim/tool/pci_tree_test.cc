@@ -16,9 +16,9 @@
 namespace partita::sim::tool {
 namespace {
 
-LoadedNode LoadBuiltIn(std::string_view profile) {
-  const Catalog catalog = Catalog::BuiltIn();
-  auto node = LoadNode(*catalog.FindNode(profile), catalog, "");
+load::LoadedNode LoadBuiltIn(std::string_view profile) {
+  const load::Catalog catalog = load::Catalog::BuiltIn();
+  auto node = load::LoadNode(*catalog.FindNode(profile), catalog, "");
   EXPECT_TRUE(node.ok()) << node.error().ToString();
   return *std::move(node);
 }
@@ -26,7 +26,7 @@ LoadedNode LoadBuiltIn(std::string_view profile) {
 // A root with the PCI files of a node, removed at the end.
 class Tree {
  public:
-  explicit Tree(const LoadedNode& node) {
+  explicit Tree(const load::LoadedNode& node) {
     char path[] = "/tmp/partita-pci-tree.XXXXXX";
     root_ = mkdtemp(path);
     const auto made = MakePciTree(root_, node);
@@ -38,7 +38,7 @@ class Tree {
 
   const std::string& root() const { return root_; }
   std::string Device(const PciFunction& address) const {
-    return root_ + "/sys/bus/pci/devices/" + FormatPciAddress(address);
+    return root_ + "/sys/bus/pci/devices/" + load::FormatPciAddress(address);
   }
   std::string Read(const std::string& path) const {
     const auto text = base::ReadFile(path);
@@ -49,7 +49,7 @@ class Tree {
     const auto link = base::ReadLink(Device(address) + "/driver");
     return link.ok() ? link->substr(link->rfind('/') + 1) : "";
   }
-  void Render(const LoadedNode& node) const {
+  void Render(const load::LoadedNode& node) const {
     const auto rendered = RenderDriverLinks(root_, *node.machine, *node.slot);
     EXPECT_TRUE(rendered.ok()) << rendered.error().ToString();
   }
@@ -64,7 +64,7 @@ unsigned Byte(const std::string& bytes, std::size_t at) {
 
 TEST(PciTree, EveryEntryResolvesAndParses) {
   for (const char* profile : {"dgx-a100-40", "h200-vm", "hgx-h200", "mixed"}) {
-    const LoadedNode node = LoadBuiltIn(profile);
+    const load::LoadedNode node = LoadBuiltIn(profile);
     const Tree tree(node);
     const std::string devices = tree.root() + "/sys/bus/pci/devices";
     const auto names = base::ListDirectory(devices);
@@ -93,7 +93,7 @@ TEST(PciTree, EveryEntryResolvesAndParses) {
 }
 
 TEST(PciTree, CapabilityListOfAGpuEnds) {
-  const LoadedNode node = LoadBuiltIn("h200-vm");
+  const load::LoadedNode node = LoadBuiltIn("h200-vm");
   const std::string config = ConfigSpace(ListPciDevices(node)[0]);
   std::set<unsigned> seen, kinds;
   for (unsigned at = Byte(config, 0x34); at != 0; at = Byte(config, at + 1)) {
@@ -105,7 +105,7 @@ TEST(PciTree, CapabilityListOfAGpuEnds) {
 }
 
 TEST(PciTree, BridgesStandAboveTheirGpus) {
-  const LoadedNode node = LoadBuiltIn("dgx-a100-40");
+  const load::LoadedNode node = LoadBuiltIn("dgx-a100-40");
   const Tree tree(node);
   const auto real = std::filesystem::canonical(tree.Device(node.machine->boards[1].pci)).string();
   EXPECT_TRUE(
@@ -141,7 +141,7 @@ TEST(PciTree, BarsDoNotOverlap) {
 }
 
 TEST(PciTree, DriverLinksFollowTheState) {
-  LoadedNode node = LoadBuiltIn("mixed");
+  load::LoadedNode node = LoadBuiltIn("mixed");
   const Tree tree(node);
   const PciFunction& pci = node.machine->boards[2].pci;
   const std::string bound = tree.root() + "/sys/bus/pci/drivers/";
@@ -174,13 +174,13 @@ TEST(PciTree, DriverLinksFollowTheState) {
 }
 
 TEST(PciTree, IommuGroupsOnlyWhereTheFileSaysSo) {
-  const Catalog catalog = Catalog::BuiltIn();
-  const auto node = LoadNode({"n", "n.yaml",
-                              "driver: {version: 580.159.04, cuda: \"13.0\"}\n"
-                              "gpus:\n"
-                              "  - {product: A30, pci: \"0000:01:00.0\", iommu_group: 7}\n"
-                              "  - {product: A30, pci: \"0000:02:00.0\"}\n"},
-                             catalog, "");
+  const load::Catalog catalog = load::Catalog::BuiltIn();
+  const auto node = load::LoadNode({"n", "n.yaml",
+                                    "driver: {version: 580.159.04, cuda: \"13.0\"}\n"
+                                    "gpus:\n"
+                                    "  - {product: A30, pci: \"0000:01:00.0\", iommu_group: 7}\n"
+                                    "  - {product: A30, pci: \"0000:02:00.0\"}\n"},
+                                   catalog, "");
   ASSERT_TRUE(node.ok()) << node.error().message();
   const Tree tree(*node);
   EXPECT_TRUE(base::Exists(tree.root() + "/sys/kernel/iommu_groups/7/devices/0000:01:00.0/vendor"));

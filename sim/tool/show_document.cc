@@ -82,7 +82,7 @@ Value GpuDocument(std::uint32_t index, const Board& board, const Gpu& gpu) {
       .Set("name", board.name)
       .Set("product", board.product)
       .Set("serial", board.serial)
-      .Set("pci", FormatPciAddress(board.pci))
+      .Set("pci", load::FormatPciAddress(board.pci))
       .Set("minor", board.minor)
       .Set("numa_node", board.numa_node)
       .Set("pci_driver", WordFor(PciDriverWords(), static_cast<std::uint32_t>(gpu.pci_driver)))

@@ -28,20 +28,21 @@ namespace {
 
 using base::ErrorCode;
 
-base::Result<Catalog> ChooseCatalog(const base::Invocation& invocation) {
+base::Result<load::Catalog> ChooseCatalog(const base::Invocation& invocation) {
   const std::optional<std::string> directory = invocation.Get("data");
-  if (!directory) return Catalog::BuiltIn();
-  return Catalog::FromDirectory(*directory);
+  if (!directory) return load::Catalog::BuiltIn();
+  return load::Catalog::FromDirectory(*directory);
 }
 
-base::Result<DataFile> ReadNodeFile(const std::string& path) {
+base::Result<load::DataFile> ReadNodeFile(const std::string& path) {
   TRY(text, base::ReadFile(path));
   std::string name = path.substr(path.rfind('/') + 1);
   name = name.substr(0, name.rfind('.'));
-  return DataFile{base::ToLower(name), path, std::move(text)};
+  return load::DataFile{base::ToLower(name), path, std::move(text)};
 }
 
-base::Result<DataFile> ChooseFile(const base::Invocation& invocation, const Catalog& catalog) {
+base::Result<load::DataFile> ChooseFile(const base::Invocation& invocation,
+                                        const load::Catalog& catalog) {
   const std::optional<std::string> path = invocation.Get("file");
   const bool profile_given = !invocation.arguments().empty();
   if (path.has_value() == profile_given) {
@@ -52,8 +53,8 @@ base::Result<DataFile> ChooseFile(const base::Invocation& invocation, const Cata
   }
   if (path) return ReadNodeFile(*path);
   const std::string& profile = invocation.arguments().front();
-  if (const DataFile* file = catalog.FindNode(profile)) return *file;
-  const std::vector<std::string> names = Names(catalog.nodes());
+  if (const load::DataFile* file = catalog.FindNode(profile)) return *file;
+  const std::vector<std::string> names = load::Names(catalog.nodes());
   const std::string near = base::DidYouMean(profile, names);
   return base::MakeError(ErrorCode::kNotFound, "unknown profile {}", base::Quoted(profile))
       .WithHint(near.empty() ? "known are " + base::JoinWithOr(names)
@@ -92,8 +93,8 @@ void StartClock(Slot& slot) {
 }
 
 base::Result<void> MakeState(const std::string& root,
-                             const LoadedNode& node,
-                             const DataFile& file) {
+                             const load::LoadedNode& node,
+                             const load::DataFile& file) {
   TRY_VOID(base::MakeDirectories(root + "/sim", 0755));
   TRY_VOID(base::MakeDirectories(root + "/proc", 0755));
   TRY_VOID(base::WriteFile(root + "/sim/node.yaml", file.text, 0644));
@@ -114,7 +115,7 @@ base::Result<void> MakeState(const std::string& root,
 base::Result<void> Up(const base::Invocation& invocation) {
   TRY(catalog, ChooseCatalog(invocation));
   TRY(file, ChooseFile(invocation, catalog));
-  TRY(node, LoadNode(file, catalog, invocation.Get("node").value_or("")));
+  TRY(node, load::LoadNode(file, catalog, invocation.Get("node").value_or("")));
   TRY_VOID(CheckMachine());
   TRY(parts, FindParts());
   StartClock(*node.slot);

@@ -30,9 +30,9 @@ void Require(const base::Result<void>& result) {
   Require(result.ok(), result.ok() ? "" : result.error().ToString());
 }
 
-sim::tool::DataFile FindFile(const sim::tool::Catalog& catalog, const std::string& node) {
+sim::load::DataFile FindFile(const sim::load::Catalog& catalog, const std::string& node) {
   if (node.find('/') == std::string::npos) {
-    const sim::tool::DataFile* file = catalog.FindNode(node);
+    const sim::load::DataFile* file = catalog.FindNode(node);
     Require(file != nullptr, "no such profile");
     return *file;
   }
@@ -41,10 +41,10 @@ sim::tool::DataFile FindFile(const sim::tool::Catalog& catalog, const std::strin
   return {std::filesystem::path(node).stem(), node, *text};
 }
 
-sim::tool::LoadedNode Load(std::string_view profile) {
-  const sim::tool::Catalog catalog = sim::tool::Catalog::BuiltIn();
-  const sim::tool::DataFile file = FindFile(catalog, std::string(profile));
-  base::Result<sim::tool::LoadedNode> node = sim::tool::LoadNode(file, catalog, "");
+sim::load::LoadedNode Load(std::string_view profile) {
+  const sim::load::Catalog catalog = sim::load::Catalog::BuiltIn();
+  const sim::load::DataFile file = FindFile(catalog, std::string(profile));
+  base::Result<sim::load::LoadedNode> node = sim::load::LoadNode(file, catalog, "");
   Require(node.ok(), node.ok() ? "" : node.error().ToString());
   return *std::move(node);
 }
@@ -65,7 +65,7 @@ SimulatedMachine::SimulatedMachine(std::string_view profile) : root_(MakeDirecto
   Require(base::MakeDirectories(root_ + "/sim", 0755));
   Require(base::MakeDirectories(root_ + "/dev", 0755));
   Require(base::WriteFile(root_ + "/sim/holders", "", 0666));
-  const sim::tool::LoadedNode node = Load(profile);
+  const sim::load::LoadedNode node = Load(profile);
   Require(sim::tool::MakePciTree(root_, node));
   Require(sim::tool::RenderDriverLinks(root_, *node.machine, *node.slot));
   // Without the right to make device nodes their rendering fails, and the rest of it is there.
