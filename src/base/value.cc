@@ -34,6 +34,12 @@ Value Value::Map() {
   return map;
 }
 
+Value Value::MapOf(std::vector<Member> members) {
+  Value map;
+  map.state_ = std::move(members);
+  return map;
+}
+
 Value& Value::Add(Value value) {
   auto* items = std::get_if<std::vector<Value>>(&state_);
   PARTITA_CHECK(items != nullptr);

@@ -48,6 +48,8 @@ class Value {
 
   static Value List();
   static Value Map();
+  // With these members, whose keys differ.
+  static Value MapOf(std::vector<Member> members);
 
   // Appends to a list. Returns this list, for chaining.
   Value& Add(Value value);
