@@ -1,0 +1,122 @@
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/output_format.h"
+#include "base/text.h"
+#include "base/value.h"
+#include "cli/agent/commands.h"
+#include "cli/agent/settings.h"
+#include "cli/exit_status.h"
+#include "cli/report_error.h"
+#include "config/agent_config.h"
+
+namespace partita::cli {
+namespace {
+
+using config::AgentConfig;
+using config::Setting;
+using config::SettingRow;
+
+// A file that cannot be opened is invalid input too.
+int ReportInvalid(const base::Error& error) {
+  ReportError(error);
+  return kExitInvalidInput;
+}
+
+std::string OriginText(const Setting& setting) {
+  return setting.origin.where.empty() ? std::string(ToString(setting.origin.kind))
+                                      : setting.origin.where;
+}
+
+std::string OriginsTable(const AgentConfig& config) {
+  std::size_t key_width = 0, value_width = 0;
+  const auto shown = [](const Setting& setting) {
+    return setting.value.empty() ? std::string("\"\"") : setting.value;
+  };
+  for (const SettingRow& row : config::SettingRows()) {
+    key_width = std::max(key_width, row.key.size());
+    value_width = std::max(value_width, base::CountCharacters(shown(config.*row.member)));
+  }
+  std::string text;
+  for (const SettingRow& row : config::SettingRows()) {
+    const Setting& setting = config.*row.member;
+    const std::string value = shown(setting);
+    text += fmt::format("{:<{}}  {}{:{}}  {}\n", row.key, key_width, value, "",
+                        value_width - base::CountCharacters(value), OriginText(setting));
+  }
+  return text;
+}
+
+int Print(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitDone;
+}
+
+}  // namespace
+
+int RunConfigCheck(const base::Invocation& invocation) {
+  const config::AgentConfigSource source = ReadConfigSource(invocation);
+  const base::Result<AgentConfig> config = config::LoadAgentConfig(source);
+  if (!config.ok()) return ReportInvalid(config.error());
+  if (const base::Result<void> files = config::CheckNamedFiles(*config); !files.ok())
+    return ReportInvalid(files.error());
+  const bool there = base::Exists(source.path);
+  return Print(there ? fmt::format("{}: valid\n", source.path)
+                     : fmt::format("{}: absent, so all defaults\n", source.path));
+}
+
+int RunConfigShow(const base::Invocation& invocation) {
+  const auto format = base::ParseOutputFormat(invocation.Get("output").value_or("text"));
+  if (!format.ok()) return ReportError(format.error());
+  const base::Result<AgentConfig> config = config::LoadAgentConfig(ReadConfigSource(invocation));
+  if (!config.ok()) return ReportInvalid(config.error());
+  const bool origins = invocation.Has("origin");
+  const base::Value document =
+      origins ? config::AgentConfigOrigins(*config) : config::AgentConfigDocument(*config);
+  switch (*format) {
+    case base::OutputFormat::kText:
+      return Print(origins ? OriginsTable(*config) : base::ToYaml(document));
+    case base::OutputFormat::kJson: return Print(base::ToJson(document));
+    case base::OutputFormat::kYaml: return Print(base::ToYaml(document));
+  }
+  return kExitError;
+}
+
+base::Command ConfigCommand() {
+  base::Command check = {
+      .name = "check",
+      .summary = "Say whether a configuration is valid",
+      .description =
+          "Reads the file, and the MIG configurations and hooks that it names, and tells every "
+          "problem with its line and what to write instead. It needs neither GPU nor cluster and "
+          "changes nothing. Without a file everything has its default, which is valid.",
+      .examples = {{"partita config check", "the file that the agent reads"},
+                   {"partita config check -f new.yaml", "one that is still to be installed"}},
+      .run = RunConfigCheck};
+  base::Command show = {
+      .name = "show",
+      .summary = "Show the configuration that an agent would run with",
+      .description =
+          "Prints every setting, also those that nobody set, as a file that says the same. A flag "
+          "wins over an environment variable, that over the file, and the file over the default; "
+          "--origin says for each setting which of them it was, in a file with line and column.",
+      .options = {{.name = "origin", .help = "say where each value comes from"}},
+      .examples = {{"partita config show", "as a file"},
+                   {"partita config show --origin", "with the source of each value"},
+                   {"partita config show --origin -o json", "for programs"}},
+      .run = RunConfigShow};
+  return {.name = "config",
+          .summary = "Check and show the agent's configuration",
+          .description =
+              "The agent reads /etc/partita/config.yaml when it starts, on SIGHUP and when it is "
+              "told to reload.",
+          .options = SettingOptions(),
+          .examples = {{"partita config check", "before the agent is told to reload"}},
+          .commands = {check, show}};
+}
+
+}  // namespace partita::cli

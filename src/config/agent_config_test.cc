@@ -1,0 +1,164 @@
+#include "config/agent_config.h"
+
+#include <stdlib.h>
+
+#include <filesystem>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace partita::config {
+namespace {
+
+base::Result<AgentConfig> Parse(std::string text, std::vector<Override> overrides = {}) {
+  return ParseAgentConfig(std::move(text), "c.yaml", overrides);
+}
+
+TEST(AgentConfig, IsAllDefaultsWhereNothingIsSaid) {
+  for (const char* text : {"", "version: partita/v1\n", "version: partita/v1\nmig:\nlog: {}\n"}) {
+    const auto config = Parse(text);
+    ASSERT_TRUE(config.ok()) << config.error().ToString();
+    EXPECT_EQ(*config, *DefaultAgentConfig({}));
+  }
+  EXPECT_EQ(Parse("")->listen, (Setting{":9400", {OriginKind::kDefault, ""}}));
+}
+
+TEST(AgentConfig, KnowsWhereEachValueWasWritten) {
+  const auto config = Parse(
+      "version: partita/v1\nnode: {name: worker-3}\nmig:\n  default: all-1g.5gb\nlisten: \"\"\n");
+  ASSERT_TRUE(config.ok()) << config.error().ToString();
+  EXPECT_EQ(config->node_name, (Setting{"worker-3", {OriginKind::kFile, "c.yaml:2:14"}}));
+  EXPECT_EQ(config->mig_default, (Setting{"all-1g.5gb", {OriginKind::kFile, "c.yaml:4:12"}}));
+  EXPECT_EQ(config->listen, (Setting{"", {OriginKind::kFile, "c.yaml:5:9"}}));
+  EXPECT_EQ(config->log_level.origin.kind, OriginKind::kDefault);
+}
+
+TEST(AgentConfig, LetsFlagsAndVariablesWin) {
+  const auto config =
+      Parse("version: partita/v1\nlog: {level: warn, format: json}\n",
+            {{"log.level", "debug", {OriginKind::kFlag, "--log-level"}},
+             {"node.hostRoot", "/host", {OriginKind::kEnvironment, "PARTITA_HOST_ROOT"}}});
+  ASSERT_TRUE(config.ok()) << config.error().ToString();
+  EXPECT_EQ(config->log_level, (Setting{"debug", {OriginKind::kFlag, "--log-level"}}));
+  EXPECT_EQ(config->log_format, (Setting{"json", {OriginKind::kFile, "c.yaml:2:28"}}));
+  EXPECT_EQ(config->host_root.value, "/host");
+}
+
+TEST(AgentConfig, SaysWhichFlagOrVariableIsWrong) {
+  EXPECT_EQ(Parse("", {{"log.level", "loud", {OriginKind::kEnvironment, "PARTITA_LOG_LEVEL"}}})
+                .error()
+                .ToString(),
+            "PARTITA_LOG_LEVEL: expected debug, info, warn or error, not \"loud\"");
+}
+
+TEST(AgentConfig, TellsAllProblemsWithTheirPlaces) {
+  const auto config = Parse(
+      "version: partita/v2\n"
+      "offer: {default: dra}\n"
+      "mig: {defalt: x, owner: [], hooksFile: hooks.yaml}\n"
+      "listen: 9400\n"
+      "log: {level: wran}\n"
+      "node: [a]\n"
+      "colour: red\n");
+  ASSERT_FALSE(config.ok());
+  EXPECT_EQ(config.error().code(), base::ErrorCode::kInvalid);
+  EXPECT_EQ(config.error().ToString(),
+            "c.yaml:1:10: unknown version \"partita/v2\"\n"
+            "    1 | version: partita/v2\n"
+            "      |          ^^^^^^^^^^ only partita/v1 exists\n"
+            "c.yaml:2:1: \"offer\" comes with the device plugin\n"
+            "    2 | offer: {default: dra}\n"
+            "      | ^^^^^ take it out: this version would do nothing with it\n"
+            "c.yaml:3:7: unknown key \"defalt\"\n"
+            "    3 | mig: {defalt: x, owner: [], hooksFile: hooks.yaml}\n"
+            "      |       ^^^^^^ did you mean \"default\"?\n"
+            "c.yaml:3:18: \"mig.owner\" comes with dynamic resource allocation\n"
+            "    3 | mig: {defalt: x, owner: [], hooksFile: hooks.yaml}\n"
+            "      |                  ^^^^^ take it out: this version would do nothing with it\n"
+            "c.yaml:3:40: \"hooks.yaml\" is no absolute path\n"
+            "    3 | mig: {defalt: x, owner: [], hooksFile: hooks.yaml}\n"
+            "      |                                        ^^^^^^^^^^ it begins with /\n"
+            "c.yaml:4:9: \"9400\" is no address to listen on\n"
+            "    4 | listen: 9400\n"
+            "      |         ^^^^ write :9400, 127.0.0.1:9400, [::1]:9400 or unix:/path; \"\" "
+            "switches it off\n"
+            "c.yaml:5:14: expected debug, info, warn or error, not \"wran\"\n"
+            "    5 | log: {level: wran}\n"
+            "      |              ^^^^ did you mean \"warn\"?\n"
+            "c.yaml:6:7: expected the settings of \"node\", not a list\n"
+            "    6 | node: [a]\n"
+            "      |       ^ write it as \"key: value\" lines\n"
+            "c.yaml:7:1: unknown key \"colour\"\n"
+            "    7 | colour: red\n"
+            "      | ^^^^^^ known here: version, node, mig, listen, log");
+}
+
+TEST(AgentConfig, RefusesAKeyThatIsThereTwiceAndAFileWithoutVersion) {
+  EXPECT_NE(Parse("version: partita/v1\nlisten: \":1\"\nlisten: \":2\"\n")
+                .error()
+                .ToString()
+                .find("c.yaml:3:1: "),
+            std::string::npos);
+  EXPECT_NE(Parse("listen: \":1\"\n").error().ToString().find("missing key \"version\""),
+            std::string::npos);
+}
+
+TEST(AgentConfig, NamesEveryLaterSection) {
+  for (const char* key :
+       {"offer", "gpuModes", "devicePlugin", "dra", "cdi", "toolkit", "labels", "taints",
+        "telemetry", "health", "mps", "vm", "vgpu", "tpu", "upgrade", "recommend"}) {
+    const auto config = Parse(std::string("version: partita/v1\n") + key + ": {}\n");
+    ASSERT_FALSE(config.ok()) << key;
+    EXPECT_NE(config.error().ToString().find(std::string(key) + "\" comes with "),
+              std::string::npos)
+        << config.error().ToString();
+  }
+}
+
+TEST(AgentConfig, ReadsBackWhatItShows) {
+  const auto config = Parse("version: partita/v1\nnode: {name: \"1\"}\nlisten: \"\"\n");
+  ASSERT_TRUE(config.ok());
+  const auto again = Parse(base::ToYaml(AgentConfigDocument(*config)));
+  ASSERT_TRUE(again.ok()) << again.error().ToString();
+  for (const SettingRow& row : SettingRows())
+    EXPECT_EQ(((*again).*row.member).value, ((*config).*row.member).value) << row.key;
+}
+
+class NamedFiles : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::string pattern = std::filesystem::temp_directory_path() / "partita-config-XXXXXX";
+    directory_ = mkdtemp(pattern.data());
+  }
+  void TearDown() override { (void)base::RemoveTree(directory_); }
+  std::string directory_;
+};
+
+TEST_F(NamedFiles, AreReadOnlyWhereSomethingOfThemIsSelected) {
+  EXPECT_TRUE(CheckNamedFiles(*Parse("")).ok());
+  const std::string file = directory_ + "/mig.yaml";
+  const auto config = Parse("version: partita/v1\nmig: {configFile: " + file + ", default: b}\n");
+  ASSERT_TRUE(config.ok()) << config.error().ToString();
+  EXPECT_EQ(CheckNamedFiles(*config).error().code(), base::ErrorCode::kNotFound);
+  ASSERT_TRUE(base::WriteFile(file,
+                              "version: v1\nmig-configs:\n  a:\n  - {devices: all, mig-enabled: "
+                              "false}\n",
+                              0644)
+                  .ok());
+  const auto checked = CheckNamedFiles(*config);
+  ASSERT_FALSE(checked.ok());
+  EXPECT_TRUE(checked.error().ToString().starts_with("c.yaml:2:")) << checked.error().ToString();
+  EXPECT_NE(checked.error().ToString().find("mig.default"), std::string::npos);
+}
+
+TEST_F(NamedFiles, MayBeAbsentOnlyWhereNobodyNamedThem) {
+  const AgentConfigSource usual{directory_ + "/none.yaml", false, {}};
+  EXPECT_TRUE(LoadAgentConfig(usual).ok());
+  const AgentConfigSource named{directory_ + "/none.yaml", true, {}};
+  EXPECT_EQ(LoadAgentConfig(named).error().code(), base::ErrorCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace partita::config

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# A configuration is judged without GPU or cluster: every problem with its place, and the files it names.
+source "$(dirname "$0")/common.sh"
+unset PARTITA_CONFIG_FILE
+
+printf 'version: partita/v1\nlog: {level: warn}\n' >"$work/good.yaml"
+run 0 partita config check -f "$work/good.yaml"
+shows "$work/good.yaml: valid"
+silent err
+
+cat >"$work/bad.yaml" <<YAML
+version: partita/v1
+dra: {enabled: auto}
+listn: ":9400"
+log: {level: lood}
+YAML
+run 2 partita config check -f "$work/bad.yaml"
+silent out
+complains "$work/bad.yaml:2:1: \"dra\" comes with dynamic resource allocation" \
+  "    2 | dra: {enabled: auto}" "      | ^^^ take it out: this version would do nothing with it" \
+  "$work/bad.yaml:3:1: unknown key \"listn\"" "did you mean \"listen\"?" \
+  "$work/bad.yaml:4:14: expected debug, info, warn or error, not \"lood\""
+
+# A file that was named must be there.
+run 2 partita config check -f "$work/none.yaml"
+complains "none.yaml"
+
+# What it names is read too.
+printf 'version: partita/v1\nmig: {configFile: %s, default: some}\n' "$work/mig.yaml" >"$work/names.yaml"
+run 2 partita config check -f "$work/names.yaml"
+complains "$work/names.yaml:2:" "mig.configFile"
+printf 'version: v1\nmig-configs:\n  some:\n  - {devices: all, mig-enabled: false}\n' >"$work/mig.yaml"
+run 0 partita config check -f "$work/names.yaml"
