@@ -65,6 +65,11 @@ std::string StateDirectory() {
   return directory != nullptr && *directory != '\0' ? directory : "/var/lib/partita";
 }
 
+std::string RunDirectory() {
+  const char* directory = std::getenv("PARTITA_RUN_DIR");
+  return directory != nullptr && *directory != '\0' ? directory : "/run/partita";
+}
+
 Result<StateRead> ReadState(const StateFile& file) {
   TRY(text, ReadIfThere(file.path));
   if (!text) return StateRead{};

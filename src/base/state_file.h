@@ -15,6 +15,8 @@ namespace partita::base {
 
 // Where such files are: PARTITA_STATE_DIR, else /var/lib/partita.
 [[nodiscard]] std::string StateDirectory();
+// Where locks, sockets and other files of this boot are: PARTITA_RUN_DIR, else /run/partita.
+[[nodiscard]] std::string RunDirectory();
 
 struct StateFile {
   std::string path;

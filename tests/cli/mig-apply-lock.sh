@@ -5,13 +5,13 @@ export PARTITA_RUN_DIR=$work/run
 
 up h200-vm
 mkdir "$work/run"
-exec {lock}>"$work/run/agent.lock"
+exec {lock}>"$work/run/change.lock"
 flock "$lock"
 echo "$$ partita mig apply" >&"$lock"
 run 4 on_node partita mig apply --want 1g.18gb:7
 complains "pid $$ (partita mig apply) is changing this node's GPUs" "--wait"
 silent out
-[ "$(stat -c %a "$work/run/agent.lock")" = 600 ] || fail "others can take the lock"
+[ "$(stat -c %a "$work/run/change.lock")" = 600 ] || fail "others can take the lock"
 # Looking needs no lock.
 run 0 on_node partita mig plan --want 1g.18gb:7
 

@@ -1,20 +1,20 @@
-// One changer at a time on a node: the agent, or a command line beside none.
+// One changer at a time on a node: the agent, or a command line beside none. It is for the time of
+// one change; that an agent runs is said by a lock of its own (agent.lock).
 #pragma once
 
 #include <atomic>
 #include <functional>
 #include <string>
 
+#include "base/lock_file.h"
 #include "base/result.h"
-#include "base/unique_fd.h"
 
 namespace partita::service::mig {
 
 // Where the lock and other files of this boot are: PARTITA_RUN_DIR, else /run/partita.
 [[nodiscard]] std::string RunDirectory();
 
-// Held until it is destroyed; the kernel ends it with the process, however that ends. What the file
-// says of its holder is for messages: the lock itself decides.
+// /run/partita/change.lock, held until it is destroyed.
 class ChangeLock {
  public:
   struct Request {
@@ -26,19 +26,12 @@ class ChangeLock {
     std::function<void(const std::string& holder)> waiting = nullptr;
   };
 
-  // kBusy names the holder's pid and command. Only this user and root can hold it: whoever may read
-  // a file may lock it.
+  // kBusy names the holder's pid and command.
   [[nodiscard]] static base::Result<ChangeLock> Acquire(const Request& request);
 
-  ChangeLock(const ChangeLock&) = delete;
-  ChangeLock& operator=(const ChangeLock&) = delete;
-  ChangeLock(ChangeLock&&) = default;
-  ChangeLock& operator=(ChangeLock&&) = delete;
-  ~ChangeLock();
-
  private:
-  explicit ChangeLock(base::UniqueFd fd) : fd_(std::move(fd)) {}
-  base::UniqueFd fd_;
+  explicit ChangeLock(base::LockFile file) : file_(std::move(file)) {}
+  base::LockFile file_;
 };
 
 }  // namespace partita::service::mig

@@ -40,7 +40,7 @@ TEST_F(LockTest, TellsTheSecondWhoTheFirstIs) {
       fmt::format("pid {} (partita mig apply -f a.yaml) is changing this node's GPUs", getpid()));
   EXPECT_EQ(second.error().hint(),
             fmt::format("try again when it is done, or wait for it with --wait; fuser -v "
-                        "{}/run/agent.lock tells more",
+                        "{}/run/change.lock tells more",
                         directory_));
 }
 
@@ -55,7 +55,7 @@ TEST_F(LockTest, IsFreeAgainAfterwards) {
 }
 
 TEST_F(LockTest, IsForNobodyElseAlsoWhereAnOlderProgramLeftItOpen) {
-  const std::string path = directory_ + "/run/agent.lock";
+  const std::string path = directory_ + "/run/change.lock";
   ASSERT_TRUE(base::MakeDirectories(directory_ + "/run", 0755).ok());
   ASSERT_TRUE(base::WriteFile(path, "", 0644).ok());
   const auto lock = ChangeLock::Acquire(Ask("first"));
@@ -66,7 +66,7 @@ TEST_F(LockTest, IsForNobodyElseAlsoWhereAnOlderProgramLeftItOpen) {
 
 TEST_F(LockTest, LeavesNoNameBehind) {
   { ASSERT_TRUE(ChangeLock::Acquire(Ask("first")).ok()); }
-  EXPECT_EQ(base::ReadFile(directory_ + "/run/agent.lock").value(), "");
+  EXPECT_EQ(base::ReadFile(directory_ + "/run/change.lock").value(), "");
 }
 
 TEST_F(LockTest, DoesNotNameADeadHolder) {
@@ -77,7 +77,7 @@ TEST_F(LockTest, DoesNotNameADeadHolder) {
   if (dead == 0) _exit(0);
   ASSERT_EQ(waitpid(dead, nullptr, 0), dead);
   const std::string line = fmt::format("{} partita mig apply\n", dead);
-  ASSERT_TRUE(base::WriteFile(directory_ + "/run/agent.lock", line, 0600).ok());
+  ASSERT_TRUE(base::WriteFile(directory_ + "/run/change.lock", line, 0600).ok());
   const auto second = ChangeLock::Acquire(Ask("second"));
   ASSERT_FALSE(second.ok());
   EXPECT_EQ(second.error().ToString(),
