@@ -1,0 +1,141 @@
+#include "agent/control/control_client.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "agent/control/protocol.h"
+#include "base/files.h"
+#include "base/state_file.h"
+
+namespace partita::agent::control {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+using std::chrono::milliseconds;
+using Time = std::chrono::steady_clock::time_point;
+
+// How long a flag that somebody sets can go unseen.
+constexpr milliseconds kLook{200};
+
+std::optional<Time> DeadlineOf(std::optional<milliseconds> patience) {
+  if (!patience) return std::nullopt;
+  return std::chrono::steady_clock::now() + *patience;
+}
+
+// Until the descriptor is ready for it.
+base::Result<void> Wait(int fd,
+                        short events,
+                        std::optional<Time> deadline,
+                        const std::atomic<bool>* stop) {
+  for (;;) {
+    if (stop != nullptr && stop->load())
+      return Error(ErrorCode::kTimeout, "the wait for the agent was ended");
+    milliseconds left = stop != nullptr ? kLook : milliseconds(60'000);
+    if (deadline) {
+      const auto remaining =
+          std::chrono::ceil<milliseconds>(*deadline - std::chrono::steady_clock::now());
+      if (remaining <= milliseconds(0)) {
+        return Error(ErrorCode::kTimeout, "the agent does not answer")
+            .WithHint("`systemctl status partita-agent` and its log say what it does");
+      }
+      left = std::min(left, remaining);
+    }
+    pollfd polled{fd, events, 0};
+    const int ready = poll(&polled, 1, static_cast<int>(left.count()));
+    if (ready > 0) return {};
+    if (ready < 0 && errno != EINTR) return base::ErrnoError("wait for the agent");
+  }
+}
+
+Error Gone() {
+  return Error(ErrorCode::kUnavailable, "the agent went away without an answer")
+      .WithHint("`journalctl -u partita-agent` says why; ask again when it is back");
+}
+
+}  // namespace
+
+std::string SocketPath() { return base::JoinPath(base::RunDirectory(), "agent.sock"); }
+
+base::Result<Client> Client::Connect(const std::string& path, milliseconds patience) {
+  sockaddr_un where{};
+  where.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(where.sun_path))
+    return base::MakeError(ErrorCode::kInvalid, "{} is too long for a socket's path", path);
+  std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
+  base::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return base::ErrnoError("make a socket");
+  const std::optional<Time> deadline = DeadlineOf(patience);
+  while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR)
+      return base::MakeError(ErrorCode::kUnavailable, "no agent answers at {}", path);
+    if (errno != EAGAIN) return base::ErrnoError("connect to " + path);
+    // Its queue is full, and no event says when it no longer is.
+    if (std::chrono::steady_clock::now() >= *deadline) {
+      return base::MakeError(ErrorCode::kTimeout, "the agent at {} takes no connection", path)
+          .WithHint("`systemctl status partita-agent` and its log say what it does");
+    }
+    poll(nullptr, 0, 20);
+  }
+  return Client(std::move(fd));
+}
+
+base::Result<void> Client::Send(const std::string& frame, const CallOptions& options) {
+  const std::optional<Time> deadline = DeadlineOf(options.patience);
+  std::size_t sent = 0;
+  while (sent < frame.size()) {
+    const ssize_t count =
+        send(fd_.get(), frame.data() + sent, frame.size() - sent, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (count >= 0) {
+      sent += static_cast<std::size_t>(count);
+      continue;
+    }
+    // It may have said why before it closed: the answer is read below.
+    if (errno == EPIPE || errno == ECONNRESET) return {};
+    if (errno != EAGAIN && errno != EINTR) return base::ErrnoError("ask the agent");
+    TRY_VOID(Wait(fd_.get(), POLLOUT, deadline, options.stop));
+  }
+  return {};
+}
+
+base::Result<base::Value> Client::ReceiveFrame(const CallOptions& options) {
+  const std::optional<Time> deadline = DeadlineOf(options.patience);
+  for (;;) {
+    TRY(frame, TakeFrame(input_, kMostAnswer), "the agent's answer");
+    if (frame) return *std::move(frame);
+    TRY_VOID(Wait(fd_.get(), POLLIN, deadline, options.stop));
+    std::array<char, 65536> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    const ssize_t count = recv(fd_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (count > 0)
+      input_.append(buffer.data(), static_cast<std::size_t>(count));
+    else if (count == 0 || errno == ECONNRESET)
+      return Gone();
+    else if (errno != EAGAIN && errno != EINTR)
+      return base::ErrnoError("hear the agent");
+  }
+}
+
+base::Result<base::Value> Client::Call(const std::string& method,
+                                       const base::Value& params,
+                                       const CallOptions& options) {
+  TRY_VOID(Send(MakeFrame(ToValue(Request{method, params})), options));
+  for (;;) {
+    TRY(frame, ReceiveFrame(options));
+    TRY(answer, ReadAnswer(frame), "the agent's answer");
+    if (auto* end = std::get_if<base::Result<base::Value>>(&answer)) return std::move(*end);
+    if (options.progress) options.progress(std::get<Progress>(answer).value);
+  }
+}
+
+}  // namespace partita::agent::control
