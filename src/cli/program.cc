@@ -154,7 +154,7 @@ base::Program MakeProgram() {
       .options = CommonOptions(),
       .examples = {{"partita status", "draw the GPUs of this machine"},
                    {"partita help status", "what a command takes"}},
-      .commands = {StatusCommand(), MigCommand(), ConfigCommand(), VersionCommand(),
+      .commands = {StatusCommand(), MigCommand(), AgentCommand(), ConfigCommand(), VersionCommand(),
                    CompletionCommand(), ManCommand(), SimCommand()},
   };
   program.exit_statuses = {

@@ -22,6 +22,9 @@ TEST(Program, ExplainsItself) {
   golden::ExpectGolden("help/partita-mig.txt", base::HelpText(program, mig));
   golden::ExpectGolden("help/partita-mig-plan.txt", base::HelpText(program, plan));
   golden::ExpectGolden("help/partita-mig-apply.txt", base::HelpText(program, apply));
+  const std::vector<std::string> agent = {"agent"}, config = {"config"};
+  golden::ExpectGolden("help/partita-agent.txt", base::HelpText(program, agent));
+  golden::ExpectGolden("help/partita-config.txt", base::HelpText(program, config));
   golden::ExpectGolden("help/nvidia-mig-parted.txt", base::HelpText(MakeMigPartedProgram(), {}));
 }
 

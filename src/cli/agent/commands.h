@@ -5,9 +5,12 @@
 
 namespace partita::cli {
 
+[[nodiscard]] base::Command AgentCommand();
 [[nodiscard]] base::Command ConfigCommand();
 
+int RunAgentCommand(const base::Invocation& invocation);
 int RunConfigCheck(const base::Invocation& invocation);
 int RunConfigShow(const base::Invocation& invocation);
+int RunConfigReload(const base::Invocation& invocation);
 
 }  // namespace partita::cli

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "agent/control/control_client.h"
 #include "base/files.h"
 #include "base/output_format.h"
 #include "base/text.h"
@@ -20,6 +21,9 @@ namespace {
 using config::AgentConfig;
 using config::Setting;
 using config::SettingRow;
+
+// Longer than any part of the agent takes to judge a file.
+constexpr std::chrono::seconds kReloadPatience{15};
 
 // A file that cannot be opened is invalid input too.
 int ReportInvalid(const base::Error& error) {
@@ -86,6 +90,26 @@ int RunConfigShow(const base::Invocation& invocation) {
   return kExitError;
 }
 
+int RunConfigReload(const base::Invocation& /*invocation*/) {
+  base::Result<agent::control::Client> client = agent::control::Client::Connect();
+  if (!client.ok()) {
+    ReportError(client.error());
+    return kExitError;
+  }
+  const base::Result<base::Value> answer =
+      client->Call("reload", base::Value::Map(), {.patience = kReloadPatience});
+  if (!answer.ok()) return ReportError(answer.error());
+  std::vector<std::string> keys;
+  if (const base::Value* changed = answer->Find("changed")) {
+    for (const base::Value& key : changed->items()) keys.push_back(key.AsString());
+  }
+  const std::string text = keys.empty()
+                               ? std::string("in force; nothing changed\n")
+                               : fmt::format("in force; changed: {}\n", base::Join(keys, ", "));
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return kExitDone;
+}
+
 base::Command ConfigCommand() {
   base::Command check = {
       .name = "check",
@@ -94,6 +118,7 @@ base::Command ConfigCommand() {
           "Reads the file, and the MIG configurations and hooks that it names, and tells every "
           "problem with its line and what to write instead. It needs neither GPU nor cluster and "
           "changes nothing. Without a file everything has its default, which is valid.",
+      .options = SettingOptions(),
       .examples = {{"partita config check", "the file that the agent reads"},
                    {"partita config check -f new.yaml", "one that is still to be installed"}},
       .run = RunConfigCheck};
@@ -104,19 +129,28 @@ base::Command ConfigCommand() {
           "Prints every setting, also those that nobody set, as a file that says the same. A flag "
           "wins over an environment variable, that over the file, and the file over the default; "
           "--origin says for each setting which of them it was, in a file with line and column.",
-      .options = {{.name = "origin", .help = "say where each value comes from"}},
+      .options = SettingOptions(),
       .examples = {{"partita config show", "as a file"},
                    {"partita config show --origin", "with the source of each value"},
                    {"partita config show --origin -o json", "for programs"}},
       .run = RunConfigShow};
+  show.options.push_back({.name = "origin", .help = "say where each value comes from"});
+  base::Command reload = {
+      .name = "reload",
+      .summary = "Have the running agent read its configuration again",
+      .description =
+          "As SIGHUP does, and tells what came of it. The new file is read and judged first: one "
+          "that is bad changes nothing, and the exit status is 2.",
+      .examples = {{"partita config reload", "after config.yaml was edited"},
+                   {"systemctl reload partita-agent", "the same, by systemd"}},
+      .run = RunConfigReload};
   return {.name = "config",
-          .summary = "Check and show the agent's configuration",
+          .summary = "Check, show and reload the agent's configuration",
           .description =
               "The agent reads /etc/partita/config.yaml when it starts, on SIGHUP and when it is "
               "told to reload.",
-          .options = SettingOptions(),
           .examples = {{"partita config check", "before the agent is told to reload"}},
-          .commands = {check, show}};
+          .commands = {check, show, reload}};
 }
 
 }  // namespace partita::cli

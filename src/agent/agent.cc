@@ -1,0 +1,312 @@
+#include "agent/agent.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <type_traits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/listen_address.h"
+
+namespace partita::agent {
+namespace {
+
+using base::LogKey;
+using base::Value;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// How soon a waiting agent sees that the other one is gone.
+constexpr milliseconds kBetweenLockTries{250};
+
+base::LogLevel LevelNamed(const std::string& name) {
+  if (name == "debug") return base::LogLevel::kDebug;
+  if (name == "warn") return base::LogLevel::kWarn;
+  if (name == "error") return base::LogLevel::kError;
+  return base::LogLevel::kInfo;
+}
+
+// A step that is done when it returns: nothing, or a Result.
+template <typename Run>
+std::function<void(Done)> AtOnce(Run run) {
+  return [run = std::move(run)](const Done& done) {
+    if constexpr (std::is_void_v<decltype(run())>) {
+      run();
+      done({});
+    } else {
+      done(run());
+    }
+  };
+}
+
+}  // namespace
+
+std::vector<StartStep> Agent::StartSteps() {
+  return {
+      {"signals", seconds(1), AtOnce([this] { CatchSignals(); })},
+      // Another agent may be at the end of its life, or of its pod's: it is waited for.
+      {"lock", std::nullopt, [this](const Done& done) { TakeLock(done); }},
+      {"config", seconds(5), AtOnce([this] { ReadConfig(); })},
+      {"control socket", seconds(1), AtOnce([this] { return OpenControlSocket(); })},
+      {"http", seconds(1), AtOnce([this] { return OpenHttp(); })},
+      {"notify", seconds(1), AtOnce([this] { TellReady(); })},
+  };
+}
+
+// All of it within the two seconds from SIGTERM to the end (agent_test).
+std::vector<StopStep> Agent::StopSteps() {
+  return {
+      {"notify", milliseconds(100), AtOnce([this] { watchdog_->Cancel(); }), {"notify"}},
+      {"http", milliseconds(200), AtOnce([this] { http_.Stop(); }), {"http"}},
+      {"control socket",
+       milliseconds(200),
+       AtOnce([this] { control_.Stop(); }),
+       {"control socket"}},
+      {"lock",
+       milliseconds(100),
+       AtOnce([this] {
+         lock_timer_->Cancel();
+         lock_.reset();
+       }),
+       {"lock"}},
+      {"signals", milliseconds(100), AtOnce([this] { signals_.reset(); }), {"signals"}},
+  };
+}
+
+std::vector<ReloadPart> Agent::ReloadParts() {
+  return {
+      {"log", [this](const config::AgentConfig& next) { return PrepareLog(next); }},
+      {"http", [this](const config::AgentConfig& next) { return PrepareHttp(next); }},
+  };
+}
+
+Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions options)
+    : loop_(loop),
+      log_(log),
+      notifier_(std::move(notifier)),
+      options_(std::move(options)),
+      keeper_(options_.config, options_.state_directory),
+      lock_timer_(loop.NewTimer("agent-lock")),
+      control_(loop, log),
+      http_(loop),
+      watchdog_(loop.NewTimer("watchdog")),
+      steps_(loop, log, StartSteps(), StopSteps()) {
+  readiness_.Expect("config");
+  control_.Register("agent.state",
+                    [this](const std::shared_ptr<control::Call>& call) { call->Finish(State()); });
+  control_.Register("reload", [this](const std::shared_ptr<control::Call>& call) {
+    base::Result<std::vector<std::string>> changed = Reload();
+    if (!changed.ok()) return call->Finish(std::move(changed).error());
+    Value keys = Value::List();
+    for (const std::string& key : *changed) keys.Add(key);
+    call->Finish(Value::Map().Set("changed", std::move(keys)));
+  });
+  http_.Serve("/healthz", [](const net::HttpRequest&) {
+    return net::HttpResponse{.body = "ok\n"};  // the loop runs, or nobody would answer
+  });
+  http_.Serve("/readyz", [this](const net::HttpRequest&) {
+    return net::HttpResponse{.status = readiness_.ready() ? 200 : 503, .body = readiness_.Text()};
+  });
+}
+
+Agent::~Agent() = default;
+
+void Agent::Start(std::function<void(base::Result<void>)> ended) {
+  log_.Info("agent starting",
+            {{LogKey::kVersion, options_.version}, {LogKey::kPid, std::int64_t{getpid()}}});
+  steps_.Start(
+      [this] {
+        running_ = true;
+        readiness_.OnChange([this] { TellStatus(); });
+        log_.Info("agent running", {{LogKey::kAddress, ToString(http_.address())}});
+      },
+      [this, ended = std::move(ended)](base::Result<void> end) {
+        if (end.ok())
+          log_.Info("agent stopped");
+        else
+          log_.Error("agent not started", base::ErrorFields(end.error()));
+        ended(std::move(end));
+      });
+}
+
+void Agent::CatchSignals() {
+  signals_ = loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int signal) { OnSignal(signal); });
+}
+
+void Agent::OnSignal(int signal) {
+  if (signal == SIGHUP) {
+    (void)Reload();  // it has logged what was wrong
+    return;
+  }
+  if (steps_.stopping()) return;
+  log_.Info("agent stopping", {{LogKey::kSignal, signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  running_ = false;
+  notifier_.Stopping();
+  steps_.Stop();
+}
+
+void Agent::TakeLock(const Done& done) {
+  base::Result<base::LockFile> file =
+      base::LockFile::Open(base::JoinPath(options_.run_directory, "agent.lock"));
+  if (!file.ok()) return done(std::move(file).error());
+  lock_.emplace(*std::move(file));
+  TryLock(done);
+}
+
+void Agent::TryLock(const Done& done) {
+  const base::Result<bool> ours = lock_->Try("partita agent");
+  if (!ours.ok()) return done(ours.error());
+  if (*ours) return done({});
+  if (const std::string holder = lock_->Holder(); holder != lock_holder_) {
+    lock_holder_ = holder;
+    log_.Info(fmt::format("waiting for {}, the agent that runs here", holder),
+              {{LogKey::kPath, lock_->path()}});
+    notifier_.Status(fmt::format("waiting for {}, the agent that runs here", holder));
+  }
+  lock_timer_->After(kBetweenLockTries, [this, done] { TryLock(done); });
+}
+
+void Agent::ReadConfig() {
+  config_ = keeper_.ReadAtStart();
+  if (base::Result<net::Task> log = PrepareLog(config_.config); log.ok()) (*log)();
+  if (!config_.warning.empty())
+    log_.Warn("last good configuration", {{LogKey::kError, config_.warning}});
+  if (!config_.rejected) {
+    readiness_.SetGood("config");
+    return;
+  }
+  log_.Error(config_.serving ? "bad configuration: the last good one is in force"
+                             : "bad configuration, and no good one is known: nothing is served",
+             base::ErrorFields(*config_.rejected));
+  if (config_.serving)
+    readiness_.SetGood("config");
+  else
+    readiness_.SetBad("config", fmt::format("{} is bad and no good one is known", keeper_.path()));
+}
+
+base::Result<void> Agent::OpenControlSocket() {
+  return control_.Listen(base::JoinPath(options_.run_directory, "agent.sock"));
+}
+
+base::Result<void> Agent::OpenHttp() {
+  TRY(open, PrepareHttp(config_.config));
+  open();
+  return {};
+}
+
+void Agent::TellReady() {
+  notifier_.Ready(readiness_.ready() ? "running" : readiness_.Problem());
+  if (const auto period = notifier_.watchdog_period())
+    watchdog_->Every(*period, [this] { notifier_.Watchdog(); });
+}
+
+void Agent::TellStatus() {
+  notifier_.Status(readiness_.ready() ? "running" : readiness_.Problem());
+}
+
+base::Result<net::Task> Agent::PrepareLog(const config::AgentConfig& next) {
+  const base::LogLevel level = LevelNamed(next.log_level.value);
+  const base::LogFormat format =
+      next.log_format.value == "json" ? base::LogFormat::kJson : options_.text_format;
+  return net::Task([this, level, format] {
+    log_.SetLevel(level);
+    log_.SetFormat(format);
+  });
+}
+
+base::Result<net::Task> Agent::PrepareHttp(const config::AgentConfig& next) {
+  TRY(address, base::ParseListenAddress(next.listen.value));
+  const bool listens = http_.address().kind != base::ListenAddress::Kind::kOff;
+  if (listens && next.listen.value == config_.config.listen.value) return net::Task([] {});
+  if (address.kind == base::ListenAddress::Kind::kOff)
+    return net::Task([this] { http_.Listen(nullptr); });
+  TRY(opened, net::Listener::Open(address, 0666), "listen");
+  // Tasks can be copied, a listener cannot.
+  auto listener = std::make_shared<std::unique_ptr<net::Listener>>(std::move(opened));
+  return net::Task([this, listener] { http_.Listen(std::move(*listener)); });
+}
+
+base::Result<std::vector<std::string>> Agent::Reload() {
+  if (!running_) {
+    return base::Error(base::ErrorCode::kBusy, "the agent is starting or stopping")
+        .WithHint("try again when it runs");
+  }
+  notifier_.Reloading(loop_.clock().Now());
+  base::Result<std::vector<std::string>> changed = ReloadNow();
+  if (changed.ok()) {
+    log_.Info("configuration reloaded", {{LogKey::kPath, keeper_.path()}});
+  } else {
+    config_.rejected = changed.error();
+    log_.Error("bad configuration: the one before stays in force",
+               base::ErrorFields(changed.error()));
+  }
+  notifier_.Ready(readiness_.ready() ? "running" : readiness_.Problem());
+  return changed;
+}
+
+base::Result<std::vector<std::string>> Agent::ReloadNow() {
+  TRY(next, keeper_.Read());
+  std::vector<net::Task> commits;
+  for (const ReloadPart& part : ReloadParts()) {
+    TRY(commit, part.prepare(next.config), "{}", part.name);
+    commits.push_back(std::move(commit));
+  }
+  for (const net::Task& commit : commits) commit();
+  std::vector<std::string> changed;
+  for (const config::SettingRow& row : config::SettingRows()) {
+    if ((next.config.*row.member).value != (config_.config.*row.member).value)
+      changed.push_back(row.key);
+  }
+  if (const base::Result<void> kept = keeper_.Keep(next); !kept.ok())
+    log_.Warn("the configuration is in force, but was not kept as the last good one",
+              base::ErrorFields(kept.error()));
+  config_ = {};
+  config_.config = std::move(next.config);
+  readiness_.SetGood("config");
+  return changed;
+}
+
+base::Value Agent::State() const {
+  Value checks = Value::List(), wake_ups = Value::List();
+  for (const Readiness::Check& check : readiness_.checks())
+    checks.Add(Value::Map().Set("name", check.name).Set("problem", check.problem));
+  for (const net::WakeUps& each : loop_.CountWakeUps())
+    wake_ups.Add(Value::Map().Set("name", each.name).Set("count", each.count));
+  return Value::Map()
+      .Set("version", options_.version)
+      .Set("pid", std::int64_t{getpid()})
+      .Set("ready", readiness_.ready())
+      .Set("checks", std::move(checks))
+      .Set("listen", ToString(http_.address()))
+      .Set("config",
+           Value::Map()
+               .Set("file", keeper_.path())
+               .Set("serving", config_.serving)
+               .Set("rejected", config_.rejected ? Value(config_.rejected->ToString()) : Value()))
+      .Set("wakeUps", std::move(wake_ups));
+}
+
+base::Result<void> RunAgent(AgentOptions options) {
+  // Whoever reads the log may go.
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::unique_ptr<net::Loop> loop = net::NewLoop();
+  base::Log log(loop->clock(), base::StandardErrorSink());
+  if (base::StandardErrorIsJournal()) options.text_format = base::LogFormat::kJournal;
+  // Flags and variables hold from the first line on.
+  TRY(early, config::DefaultAgentConfig(options.config.overrides));
+  log.SetLevel(LevelNamed(early.log_level.value));
+  log.SetFormat(early.log_format.value == "json" ? base::LogFormat::kJson : options.text_format);
+  Agent agent(*loop, log, Notifier::FromEnvironment(), std::move(options));
+  base::Result<void> result;
+  agent.Start([&](base::Result<void> end) {
+    result = std::move(end);
+    loop->Stop();
+  });
+  loop->Run();
+  return result;
+}
+
+}  // namespace partita::agent

@@ -1,0 +1,104 @@
+// The composition root of `partita agent`: builds everything, starts and stops it in order. The two
+// lists at the top of agent.cc are its table of contents.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/config_keeper.h"
+#include "agent/control/server.h"
+#include "agent/notify.h"
+#include "agent/readiness.h"
+#include "agent/steps.h"
+#include "base/lock_file.h"
+#include "base/log.h"
+#include "base/result.h"
+#include "config/agent_config.h"
+#include "net/http_server.h"
+#include "net/loop.h"
+
+namespace partita::agent {
+
+struct AgentOptions {
+  config::AgentConfigSource config;  // its overrides are right: DefaultAgentConfig takes them
+  std::string run_directory;         // agent.lock, agent.sock
+  std::string state_directory;       // last-good/
+  std::string version;
+  base::LogFormat text_format = base::LogFormat::kText;  // what log.format "text" means here
+};
+
+// What a part of the agent does with another configuration: everything that can fail happens in
+// `prepare`, which changes nothing; what it returns carries it out. All parts prepare before any
+// is carried out.
+struct ReloadPart {
+  std::string name;
+  std::function<base::Result<net::Task>(const config::AgentConfig& next)> prepare;
+};
+
+// Loop's thread only. Loop and log outlive it.
+class Agent {
+ public:
+  Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions options);
+  Agent(const Agent&) = delete;
+  Agent& operator=(const Agent&) = delete;
+  ~Agent();
+
+  // `ended` is called once: after SIGTERM, SIGINT or Stop, or with the error of the step that
+  // failed, when all that was begun is stopped.
+  void Start(std::function<void(base::Result<void>)> ended);
+  void Stop() { steps_.Stop(); }
+
+  // Reads the configuration again; the keys whose values changed. An error leaves everything as it
+  // is. kBusy: it is starting or stopping.
+  [[nodiscard]] base::Result<std::vector<std::string>> Reload();
+
+  [[nodiscard]] const config::AgentConfig& config() const { return config_.config; }
+  [[nodiscard]] Readiness& readiness() { return readiness_; }
+  // Of the control socket's method "agent.state".
+  [[nodiscard]] base::Value State() const;
+
+ private:
+  std::vector<StartStep> StartSteps();
+  std::vector<StopStep> StopSteps();
+  std::vector<ReloadPart> ReloadParts();
+
+  void CatchSignals();
+  void TakeLock(const Done& done);
+  void TryLock(const Done& done);
+  void ReadConfig();
+  base::Result<void> OpenControlSocket();
+  base::Result<void> OpenHttp();
+  void TellReady();
+  void TellStatus();
+
+  base::Result<net::Task> PrepareLog(const config::AgentConfig& next);
+  base::Result<net::Task> PrepareHttp(const config::AgentConfig& next);
+  void OnSignal(int signal);
+  base::Result<std::vector<std::string>> ReloadNow();
+
+  net::Loop& loop_;
+  base::Log& log_;
+  Notifier notifier_;
+  AgentOptions options_;
+  ConfigKeeper keeper_;
+  ConfigKeeper::Start config_;
+  Readiness readiness_;
+  bool running_ = false;  // started, and not stopping
+
+  std::unique_ptr<net::SignalWatch> signals_;
+  std::optional<base::LockFile> lock_;
+  std::unique_ptr<net::Timer> lock_timer_;
+  std::string lock_holder_;  // who is waited for
+  control::Server control_;
+  net::HttpServer http_;
+  std::unique_ptr<net::Timer> watchdog_;
+  Steps steps_;
+};
+
+// The program: makes loop and log, runs to the end. What went wrong has been logged.
+[[nodiscard]] base::Result<void> RunAgent(AgentOptions options);
+
+}  // namespace partita::agent

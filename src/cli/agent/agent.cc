@@ -1,0 +1,44 @@
+#include "agent/agent.h"
+
+#include <string>
+
+#include "base/state_file.h"
+#include "cli/agent/commands.h"
+#include "cli/agent/settings.h"
+#include "cli/commands.h"
+#include "cli/exit_status.h"
+#include "cli/report_error.h"
+
+namespace partita::cli {
+int RunAgentCommand(const base::Invocation& invocation) {
+  agent::AgentOptions options{.config = ReadConfigSource(invocation),
+                              .run_directory = base::RunDirectory(),
+                              .state_directory = base::StateDirectory(),
+                              .version = std::string(Version())};
+  // What somebody types now is judged now; what is in the file, by the agent.
+  if (const auto early = config::DefaultAgentConfig(options.config.overrides); !early.ok())
+    return ReportError(early.error());
+  return agent::RunAgent(std::move(options)).ok() ? kExitDone : kExitError;
+}
+
+base::Command AgentCommand() {
+  return {
+      .name = "agent",
+      .summary = "Run on this node: serve its GPUs until told to stop",
+      .description =
+          "Runs in the foreground and logs to standard error. It reads /etc/partita/config.yaml; "
+          "where that is bad, the last good one stays in force, also across restarts, and where "
+          "none is known it runs without serving anything and says so at /readyz.\n\n"
+          "One agent runs on a node: a second one waits until the first has ended and takes its "
+          "place. SIGHUP reads the configuration again, SIGTERM and SIGINT stop it within two "
+          "seconds. Under systemd it says when it is ready, reloading and stopping, and answers "
+          "its watchdog.\n\n"
+          "/healthz answers while the agent works, /readyz lists what it is to do and what of it "
+          "does not work. Commands talk to it through /run/partita/agent.sock.",
+      .options = SettingOptions(),
+      .examples = {{"systemctl enable --now partita-agent", "as a service"},
+                   {"partita agent --listen 127.0.0.1:9400 --log-level debug", "to look at it"}},
+      .run = RunAgentCommand};
+}
+
+}  // namespace partita::cli

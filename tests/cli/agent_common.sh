@@ -1,0 +1,52 @@
+# Sourced by scripts that run an agent, after common.sh. Nothing waits for a time: what the agent says to
+# systemd says how far it is.
+unset PARTITA_CONFIG_FILE NODE_NAME PARTITA_LISTEN PARTITA_LOG_FORMAT PARTITA_LOG_LEVEL
+export PARTITA_CONFIG_FILE=$work/config.yaml
+http=$work/http.sock
+good_config="version: partita/v1
+listen: unix:$http"
+echo "$good_config" >"$PARTITA_CONFIG_FILE"
+
+# start_agent NAME [ARGUMENT…]: its pid is ${agent[NAME]}, its log $work/NAME.log; its notes go to `await NAME`.
+declare -A agent notes
+start_agent() {
+  local name=$1 fd
+  shift
+  rm -f "$work/$name.notify"
+  exec {fd}< <(exec python3 -B "$source_root/tests/cli/notify_listener.py" "$work/$name.notify")
+  on_exit+=("kill $!")
+  notes[$name]=$fd
+  await "$name" listening
+  NOTIFY_SOCKET=$work/$name.notify partita agent "$@" 2>"$work/$name.log" &
+  agent[$name]=$!
+  on_exit+=("kill -9 $!")
+}
+
+# await NAME PATTERN: until the agent has said so.
+await() {
+  local line
+  while IFS= read -r -t 30 line <&"${notes[$1]}"; do
+    # shellcheck disable=SC2053: a pattern
+    [[ $line != $2 ]] || return 0
+  done
+  cat "$work/$1.log" >&2
+  fail "$1 has not said: $2"
+}
+
+# ended NAME STATUS: waits for its end.
+ended() {
+  local status=0
+  wait "${agent[$1]}" || status=$?
+  [ "$status" -eq "$2" ] || { cat "$work/$1.log" >&2; fail "$1 ended with $status, not $2"; }
+}
+
+# logged NAME TEXT…
+logged() {
+  local name=$1 text
+  shift
+  for text in "$@"; do
+    grep -qF -- "$text" "$work/$name.log" || { cat "$work/$name.log" >&2; fail "$name has not logged: $text"; }
+  done
+}
+
+page() { run 0 python3 -B "$source_root/tests/cli/http_get.py" "$http" "$1"; }
