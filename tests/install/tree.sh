@@ -21,6 +21,7 @@ cat >"$work/wanted" <<LIST
 /usr/bin/nvidia-mig-parted
 /usr/bin/partita
 /usr/lib/systemd/system/nvidia-gpu-reset.target
+/usr/lib/systemd/system/partita-agent.service
 /usr/lib/systemd/system/partita-mig.service
 /usr/share/bash-completion/completions/nvidia-mig-parted
 /usr/share/bash-completion/completions/partita
@@ -71,10 +72,13 @@ fi
 
 units=$root/usr/lib/systemd/system
 grep -qx 'ExecStart=/usr/bin/partita mig boot' "$units/partita-mig.service" || fail "the unit starts another program"
+grep -qx 'ExecStart=/usr/bin/partita agent' "$units/partita-agent.service" || fail "the agent's unit starts another program"
 if command -v systemd-analyze >/dev/null; then
   # The program is looked for on this machine, so the unit under test names it where it is.
   mkdir "$work/units"
-  sed "s|=/usr/bin/partita|=$root/usr/bin/partita|" "$units/partita-mig.service" >"$work/units/partita-mig.service"
+  for unit in partita-agent.service partita-mig.service; do
+    sed "s|=/usr/bin/partita|=$root/usr/bin/partita|" "$units/$unit" >"$work/units/$unit"
+  done
   cp "$units/nvidia-gpu-reset.target" "$work/units"
   run 0 systemd-analyze verify --man=no --recursive-errors=no "$work/units"/*
   ! grep -F "$work/units" "$work/err" || fail "systemd has something to say about the units"
@@ -85,6 +89,8 @@ other=$work/other
 run 0 env DESTDIR="$other" cmake --install "$build" --prefix /opt/partita
 grep -qx 'ExecStart=/opt/partita/bin/partita mig boot' "$other/opt/partita/lib/systemd/system/partita-mig.service" ||
   fail "the unit ignores the prefix"
+grep -qx 'ExecReload=/opt/partita/bin/partita config reload' \
+  "$other/opt/partita/lib/systemd/system/partita-agent.service" || fail "the agent's unit ignores the prefix"
 [ "$(ls "$other")" = opt ] || fail "files outside of the prefix"
 run 0 "$source_root/scripts/uninstall" "$build" "$other"
 [ -z "$(find "$other" -type f -o -type l)" ] || fail "uninstall left $(find "$other" -type f -o -type l)"

@@ -6,7 +6,7 @@ echo "version: v1" >$root/etc/nvidia-mig-manager/config.yaml
 mkdir $root/var/lib/partita
 echo kept >$root/var/lib/partita/mig.json
 apt remove partita
-gone /usr/bin/{partita,nvidia-mig-parted} /lib/systemd/system/{partita-mig.service,nvidia-gpu-reset.target} \
+gone /usr/bin/{partita,nvidia-mig-parted} /lib/systemd/system/{partita-agent.service,partita-mig.service,nvidia-gpu-reset.target} \
   /etc/systemd/system/nvidia-mig-manager.service /etc/systemd/system/multi-user.target.wants/partita-mig.service \
   /usr/share/partita
 there /etc/nvidia-mig-manager/config.yaml /var/lib/partita/mig.json
