@@ -51,7 +51,7 @@ bool MeasureWhole(const partita::hw::ReaderOptions& options) {
   const auto start = Clock::now();
   partita::hw::InventoryReader reader(options);
   const partita::model::Inventory inventory = reader.Read();
-  reader.Release();
+  (void)reader.Release();
   return Print(start, inventory);
 }
 
@@ -59,7 +59,7 @@ bool MeasureNvml(const std::vector<partita::model::PciAddress>& gpus) {
   const auto start = Clock::now();
   partita::hw::nvml::Reader reader({.path = "", .driver_root = "/"}, {});
   const partita::hw::nvml::Facts facts = reader.Read({.gpus = gpus, .readings = false});
-  reader.Release();
+  (void)reader.Release();
   return Print(start, facts);
 }
 

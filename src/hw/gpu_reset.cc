@@ -75,20 +75,6 @@ base::Result<std::string> FindNvidiaSmi(const std::string& driver_root) {
       .WithHint("install the driver's tools, or reboot the node instead");
 }
 
-base::Result<void> CheckReleased() {
-  const std::string directory = "/proc/self/fd";
-  TRY(names, base::ListDirectory(directory));
-  for (const std::string& name : names) {
-    // One that is closed in between, as that of the listing itself, is nobody's.
-    const base::Result<std::string> target = base::ReadLink(base::JoinPath(directory, name));
-    if (target.ok() && target->starts_with("/dev/nvidia")) {
-      return base::MakeError(base::ErrorCode::kBusy, "this process still has {} open", *target)
-          .WithHint("a driver call has not come back: see the kernel log, then reboot the node");
-    }
-  }
-  return {};
-}
-
 base::Result<void> ResetGpus(const std::vector<model::PciAddress>& gpus,
                              const ResetOptions& options) {
   TRY(tool, FindNvidiaSmi(options.driver_root));

@@ -22,9 +22,6 @@ struct ResetOptions {
 // kNotFound names all that were tried.
 [[nodiscard]] base::Result<std::string> FindNvidiaSmi(const std::string& driver_root);
 
-// kBusy if this process has GPU nodes open, which would make every reset fail.
-[[nodiscard]] base::Result<void> CheckReleased();
-
 // Resets these GPUs and no others; at least one. The error holds what the tool said.
 [[nodiscard]] base::Result<void> ResetGpus(const std::vector<model::PciAddress>& gpus,
                                            const ResetOptions& options);

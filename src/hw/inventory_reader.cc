@@ -67,10 +67,20 @@ void ExplainMissingDriver(const procfs::KernelModule& module, model::Inventory& 
 
 }  // namespace
 
-InventoryReader::InventoryReader(ReaderOptions options)
-    : options_(std::move(options)),
-      nvml_({.path = options_.library, .driver_root = options_.driver_root},
-            {.call = options_.deadline, .attach = options_.attach_deadline}) {}
+std::shared_ptr<nvml::Driver> MakeDriver(const ReaderOptions& options) {
+  return std::make_shared<nvml::Driver>(
+      nvml::Driver::Options{.search = {.path = options.library, .driver_root = options.driver_root},
+                            .call = options.deadline,
+                            .attach = options.attach_deadline,
+                            .release = options.release_deadline,
+                            .lanes = {}});
+}
+
+InventoryReader::InventoryReader(std::shared_ptr<nvml::Driver> driver, ReaderOptions options)
+    : options_(std::move(options)), driver_(std::move(driver)), nvml_(driver_) {}
+
+InventoryReader::InventoryReader(const ReaderOptions& options)
+    : InventoryReader(MakeDriver(options), options) {}
 
 model::Inventory InventoryReader::Read() {
   std::vector<model::Problem> problems;

@@ -12,8 +12,6 @@
 #include "hw/gpu_reset.h"
 #include "hw/nvml/device_calls.h"
 #include "hw/nvml/errors.h"
-#include "hw/nvml/session.h"
-#include "hw/nvml/worker.h"
 #include "model/mig_compute_profile.h"
 
 namespace partita::hw {
@@ -23,15 +21,15 @@ using nvml::Caller;
 using nvml::CallWatch;
 using nvml::NvmlError;
 using nvml::nvmlReturn_t;
-using nvml::Worker;
 
 // More than any driver has; only against one that never says "no such constant".
 constexpr unsigned kMostConstants = 64;
 
-// One GPU within one job on the driver thread.
+// One GPU within one job of the driver.
 struct Conversation {
   Caller& call;
   nvml::nvmlDevice_t device;
+  std::uint64_t generation;        // of the session
   std::chrono::nanoseconds limit;  // of the call that changes something
 };
 
@@ -62,7 +60,8 @@ base::Result<std::vector<model::ComputeInstanceProfile>> AskOffered(
 }
 
 // What compute instances a GPU instance offers depends on its profile alone, and asking takes ten
-// calls. Shared with the driver thread.
+// calls. Shared with the jobs. After a session comes perhaps another driver, which may offer
+// others.
 class OfferedProfiles {
  public:
   base::Result<std::vector<model::ComputeInstanceProfile>> Of(const model::PciAddress& pci,
@@ -75,6 +74,7 @@ class OfferedProfiles {
     const std::pair key(pci, info.profileId);
     {
       const std::scoped_lock lock(mutex_);
+      if (std::exchange(generation_, gpu.generation) != gpu.generation) offered_.clear();
       const auto known = offered_.find(key);
       if (known != offered_.end()) return known->second;
     }
@@ -87,6 +87,7 @@ class OfferedProfiles {
 
  private:
   std::mutex mutex_;
+  std::uint64_t generation_ = 0;
   std::map<std::pair<model::PciAddress, unsigned>, std::vector<model::ComputeInstanceProfile>>
       offered_;
 };
@@ -217,13 +218,28 @@ bool MayMeanAReload(int code) {
   return nvml::MeansSessionLost(code) || code == nvml::NVML_ERROR_UNKNOWN;
 }
 
-base::Error HungError(const Worker::Report& report) {
-  if (report.outcome != Worker::Outcome::kHung) {
-    return base::MakeError(base::ErrorCode::kTimeout, "an earlier driver call has not come back")
-        .WithHint("see the kernel log, then reboot the node");
+// Why a job did not run to its end.
+base::Error ErrorOf(const nvml::Driver::Report& report) {
+  using base::ErrorCode;
+  using nvml::Outcome;
+  switch (report.outcome) {
+    case Outcome::kDone:
+    case Outcome::kHung: break;
+    case Outcome::kQuarantined:
+    case Outcome::kStuck:
+      return base::Error(ErrorCode::kUnavailable, "an earlier driver call has not come back")
+          .WithHint("see the kernel log, then reboot the node");
+    case Outcome::kCrowded:
+      return base::Error(ErrorCode::kUnavailable, "the GPU is slow and too many calls wait for it")
+          .WithHint("see the kernel log, then try again");
+    case Outcome::kReleased:
+    case Outcome::kStopped:
+      return base::Error(ErrorCode::kUnavailable, "the driver is released for another change")
+          .WithHint("try again when that is done");
+    case Outcome::kNoDriver: return *report.error;
   }
   const double seconds = std::chrono::duration<double>(report.limit).count();
-  return base::MakeError(base::ErrorCode::kTimeout, "{} did not come back within {:g} s",
+  return base::MakeError(ErrorCode::kTimeout, "{} did not come back within {:g} s",
                          report.function.empty() ? "the driver" : report.function, seconds)
       .WithHint("see the kernel log, then reset the GPU or reboot the node");
 }
@@ -233,13 +249,15 @@ base::Result<void> WithoutValue(const base::Result<bool>& result) {
   return {};
 }
 
-// Handed from the driver thread to whoever waits; shared, since the thread may be left behind.
+// Handed from the job to whoever waits; shared, since the job may be left behind.
 template <typename Value>
 struct Answer {
   std::mutex mutex;
+  std::uint64_t generation = 0;
   std::optional<base::Result<Value>> value;
-  void Set(base::Result<Value> result) {
+  void Set(std::uint64_t its_generation, base::Result<Value> result) {
     const std::scoped_lock lock(mutex);
+    generation = its_generation;
     value.emplace(std::move(result));
   }
 };
@@ -248,91 +266,60 @@ struct Answer {
 
 class MigControl::Impl {
  public:
-  Impl(ReaderOptions options, ControlLimits limits)
-      : options_(std::move(options)), limits_(limits) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() { Release(); }
+  Impl(std::shared_ptr<nvml::Driver> driver, ControlLimits limits)
+      : driver_(std::move(driver)), limits_(limits) {}
 
-  [[nodiscard]] const ReaderOptions& options() const { return options_; }
+  [[nodiscard]] nvml::Driver& driver() const { return *driver_; }
   [[nodiscard]] const ControlLimits& limits() const { return limits_; }
   [[nodiscard]] const std::shared_ptr<OfferedProfiles>& offered() const { return offered_; }
 
-  // `change` runs on the driver thread and owns what it needs.
+  // `change` runs as a job and owns what it needs.
   template <typename Value>
   base::Result<Value> Run(const model::PciAddress& pci,
                           std::chrono::nanoseconds limit,
                           std::function<base::Result<Value>(Conversation&)> change) {
-    TRY_VOID(Open());
-    base::Result<Value> result = OnDriverThread<Value>(
-        pci.ToString(), limit, [=, session = session_](CallWatch& watch) -> base::Result<Value> {
-          TRY(handle, session->FindDevice(pci, watch));
-          TRY(device, session->Use(handle));
-          Caller call = session->CallerFor(watch);
-          Conversation gpu{call, device, limit};
-          return change(gpu);
+    const auto answer = std::make_shared<Answer<Value>>();
+    const nvml::Driver::Report report = driver_->Run(
+        nvml::KeyOf(pci), driver_->LimitsFor(limit),
+        [=, change = std::move(change)](const nvml::Session& session, CallWatch& watch) {
+          answer->Set(session.generation(), Converse<Value>(session, watch, pci, limit, change));
         });
+    if (!report.Done()) return ErrorOf(report);
+    const std::scoped_lock lock(answer->mutex);
+    base::Result<Value>& result = *answer->value;
     // The driver went away under us: the next call is through a new session.
     const auto native = result.ok() ? std::nullopt : result.error().native();
-    if (native && MayMeanAReload(native->value)) Release();
-    return result;
-  }
-
-  void Release() {
-    if (!session_) return;
-    std::shared_ptr<nvml::Session> session = std::move(session_);
-    session_.reset();
-    offered_ = std::make_shared<OfferedProfiles>();  // another driver may offer others
-    // Where a call hangs, the shutdown would too; then the session stays open until the end.
-    if (worker_.abandoned() > 0) return;
-    worker_.Run("", JobLimits(options_.deadline),
-                [session = std::move(session)](CallWatch& watch) { session->Close(watch); });
+    if (native && MayMeanAReload(native->value)) (void)driver_->Reopen(answer->generation);
+    return std::move(result);
   }
 
  private:
-  [[nodiscard]] Worker::Limits JobLimits(std::chrono::nanoseconds change) const {
-    return {.call = options_.deadline,
-            .job = options_.attach_deadline + change + 10 * options_.deadline};
+  template <typename Value>
+  static base::Result<Value> Converse(
+      const nvml::Session& session,
+      CallWatch& watch,
+      const model::PciAddress& pci,
+      std::chrono::nanoseconds limit,
+      const std::function<base::Result<Value>(Conversation&)>& change) {
+    TRY(handle, session.FindDevice(pci, watch));
+    TRY(device, session.Use(handle));
+    Caller call = session.CallerFor(watch);
+    Conversation gpu{call, device, session.generation(), limit};
+    return change(gpu);
   }
 
-  template <typename Value, typename Job>
-  base::Result<Value> OnDriverThread(const std::string& key,
-                                     std::chrono::nanoseconds limit,
-                                     Job job) {
-    const auto answer = std::make_shared<Answer<Value>>();
-    const Worker::Report report =
-        worker_.Run(key, JobLimits(limit),
-                    [answer, job = std::move(job)](CallWatch& watch) { answer->Set(job(watch)); });
-    const std::scoped_lock lock(answer->mutex);
-    if (report.outcome != Worker::Outcome::kDone || !answer->value) return HungError(report);
-    return *std::move(answer->value);
-  }
-
-  base::Result<void> Open() {
-    if (session_) return {};
-    using Opened = std::shared_ptr<nvml::Session>;
-    TRY(session, OnDriverThread<Opened>(
-                     "", options_.attach_deadline,
-                     [search = nvml::LibrarySearch{options_.library, options_.driver_root},
-                      generation = ++generation_,
-                      limit = options_.attach_deadline](CallWatch& watch) -> base::Result<Opened> {
-                       TRY(library, nvml::Library::Open(search));
-                       return nvml::Session::Open(library, generation, limit, watch);
-                     }));
-    session_ = std::move(session);
-    return {};
-  }
-
-  const ReaderOptions options_;
+  const std::shared_ptr<nvml::Driver> driver_;
   const ControlLimits limits_;
-  Worker worker_;
-  std::shared_ptr<nvml::Session> session_;
-  std::shared_ptr<OfferedProfiles> offered_ = std::make_shared<OfferedProfiles>();
-  std::uint64_t generation_ = 0;
+  const std::shared_ptr<OfferedProfiles> offered_ = std::make_shared<OfferedProfiles>();
 };
 
-MigControl::MigControl(ReaderOptions options, ControlLimits limits)
-    : impl_(std::make_unique<Impl>(std::move(options), limits)) {}
+// The driver's own "timeout" is an answer, and has its code.
+bool EndIsUnknown(const base::Error& error) {
+  return error.code() == base::ErrorCode::kTimeout && !error.native();
+}
+
+MigControl::MigControl(std::shared_ptr<nvml::Driver> driver, ControlLimits limits)
+    : impl_(std::make_unique<Impl>(std::move(driver), limits)) {}
 MigControl::~MigControl() = default;
 
 base::Result<Activation> MigControl::SetMode(const model::PciAddress& gpu, bool enable) {
@@ -396,15 +383,12 @@ base::Result<void> MigControl::DestroyInstance(const model::PciAddress& gpu,
 
 base::Result<void> MigControl::Reset(const std::vector<model::PciAddress>& gpus,
                                      const std::atomic<bool>* stop) {
-  Release();
-  TRY_VOID(CheckReleased());
-  const ReaderOptions& options = impl_->options();
-  return ResetGpus(gpus, {.driver_root = options.driver_root,
-                          .library = options.library,
+  TRY(lease, impl_->driver().Exclusive());
+  const nvml::LibrarySearch& search = impl_->driver().options().search;
+  return ResetGpus(gpus, {.driver_root = search.driver_root,
+                          .library = search.path,
                           .limit = impl_->limits().reset,
                           .stop = stop});
 }
-
-void MigControl::Release() { impl_->Release(); }
 
 }  // namespace partita::hw

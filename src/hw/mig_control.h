@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "hw/inventory_reader.h"
+#include "hw/nvml/driver.h"
 #include "model/ids.h"
 #include "model/inventory.h"
 
@@ -29,12 +29,16 @@ struct ControlLimits {
   std::chrono::milliseconds reset{120'000};
 };
 
-// Used by one thread. GPUs are named by PCI address, which survives resets and re-enumeration. Like
-// the reader it keeps the driver's library open until Release. Errors carry NVML's code; who holds
-// a GPU is for the caller to add.
+// A change that was given up: its call still runs, or came back too late for anyone to know how.
+// Only a look at the GPU tells, once it can be read again; until then every other call for it is
+// refused.
+[[nodiscard]] bool EndIsUnknown(const base::Error& error);
+
+// Used by one thread. GPUs are named by PCI address, which survives resets and re-enumeration.
+// Errors carry NVML's code; who holds a GPU is for the caller to add.
 class MigControl {
  public:
-  explicit MigControl(ReaderOptions options, ControlLimits limits = {});
+  explicit MigControl(std::shared_ptr<nvml::Driver> driver, ControlLimits limits = {});
   MigControl(const MigControl&) = delete;
   MigControl& operator=(const MigControl&) = delete;
   ~MigControl();
@@ -60,14 +64,11 @@ class MigControl {
   [[nodiscard]] base::Result<void> DestroyInstance(const model::PciAddress& gpu,
                                                    model::GpuInstanceId instance);
 
-  // Resets these GPUs and no others, with the driver's own nvidia-smi: NVML has no call for it.
-  // Releases the session first; every other session of this process must be released by the caller.
-  // `stop` ends a tool that waits: with SIGTERM, five seconds later with SIGKILL.
+  // Resets these GPUs and no others, with the driver's own nvidia-smi: NVML has no call for it. Has
+  // the driver for itself meanwhile (nvml::Driver::Exclusive), with the errors of that. `stop` ends
+  // a tool that waits: with SIGTERM, five seconds later with SIGKILL.
   [[nodiscard]] base::Result<void> Reset(const std::vector<model::PciAddress>& gpus,
                                          const std::atomic<bool>* stop = nullptr);
-
-  // Closes the driver's library; the next call opens it again.
-  void Release();
 
  private:
   class Impl;

@@ -1,7 +1,9 @@
 // What a change does when the driver does something else than it was asked, on simulated nodes.
 
 #include <algorithm>
+#include <chrono>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +16,7 @@ namespace partita::integration {
 namespace {
 
 using service::mig::ApplyReport;
+using service::mig::GpuEnd;
 using sim::CallFaultKind;
 using Texts = std::vector<std::string>;
 
@@ -98,6 +101,34 @@ TEST(ApplyFaults, AnotherUserOfWhatStaysIsNoOtherPlan) {
   EXPECT_TRUE(result->applied);
 }
 
+TEST(ApplyFaults, WhatACallThatStillRunsWillDoIsUnknownUntilTheNextLook) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0, 1", ""));
+  node.limits.instance = std::chrono::milliseconds(200);
+  node.machine().HangCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0);
+  const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "3g.20gb: 1"));
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->applied);
+  ASSERT_EQ(result->gpus.size(), 2U);
+  EXPECT_EQ(result->gpus[0].end, GpuEnd::kUnknown);
+  EXPECT_EQ(result->gpus[1].end, GpuEnd::kDone);
+  EXPECT_FALSE(Did(node, "GPU 0: destroy")) << "nothing races the call that still runs";
+  EXPECT_EQ(ErrorTexts(*result).back(),
+            "GPU 0: whether that took effect is not known yet, and nothing was put back: look "
+            "again; it is now unknown: a driver call has not come back: see the kernel log, then "
+            "reset the GPU or reboot the node");
+
+  // The call comes back and does what it was asked; its session, which nobody has any more, closes.
+  node.machine().ClearCallFaults();
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (node.Layout(0) != "MIG on: 3g.20gb@4 (no compute instance)") {
+    ASSERT_LT(std::chrono::steady_clock::now(), limit) << node.Layout(0);
+    std::this_thread::yield();
+  }
+  node.limits.instance = std::chrono::seconds(60);
+  ExpectApplied(node, Some("0, 1", "3g.20gb: 1"));
+}
+
 struct Made {
   CallFaultKind kind;
   const char* error;
@@ -114,7 +145,7 @@ TEST_P(MadeOther, IsAnErrorThatSaysWhatWasMade) {
   const auto half = std::find_if(profiles.begin(), profiles.end(),
                                  [](const auto& profile) { return profile.name == "3g.71gb"; });
   ASSERT_NE(half, profiles.end());
-  hw::MigControl control(node.Options());
+  hw::MigControl control(hw::MakeDriver(node.Options()));
   node.machine().MakeOther(GetParam().kind, 0);
   const auto instance = control.CreateInstance(gpu.pci, half->id, {0, 4});
   ASSERT_FALSE(instance.ok());

@@ -276,7 +276,7 @@ TEST(ApplyTest, TellsAnErrorFromWhatAnInstanceDoesNotOffer) {
   ExpectApplied(node, Some("0", ""));
   const model::Inventory inventory = node.Read();
   const model::Gpu& gpu = inventory.gpus[0];
-  hw::MigControl control(node.Options());
+  hw::MigControl control(hw::MakeDriver(node.Options()));
   const auto whole = std::find_if(gpu.mig->profiles.begin(), gpu.mig->profiles.end(),
                                   [](const auto& profile) { return profile.slice_count == 7; });
   ASSERT_NE(whole, gpu.mig->profiles.end());
@@ -390,8 +390,9 @@ void ExpectNoWaitForACallThatHangs() {
                 "GPU 0: create GPU instance 3g.20gb at slice 4: "
                 "nvmlDeviceCreateGpuInstanceWithPlacement did not come back within 0.2 s: see the "
                 "kernel log, then reset the GPU or reboot the node",
-                "GPU 0: could not be put back (create GPU instance 7g.40gb at slice 0: an earlier "
-                "driver call has not come back); it is now MIG on: empty"}));
+                "GPU 0: whether that took effect is not known yet, and nothing was put back: look "
+                "again; it is now unknown: a driver call has not come back: see the kernel log, "
+                "then reset the GPU or reboot the node"}));
   EXPECT_EQ(node.Layout(1), "MIG on: 3g.20gb@4") << "the other GPU is finished";
 }
 

@@ -20,7 +20,7 @@ model::PciAddress AddressOf(const SimulatedMachine& machine, std::uint32_t gpu) 
 
 TEST(MigControlTest, FindsTheDriverAgainAfterAReload) {
   SimulatedMachine machine("h200-vm");
-  hw::MigControl control(machine.Options());
+  hw::MigControl control(hw::MakeDriver(machine.Options()));
   const model::PciAddress gpu = AddressOf(machine, 0);
   ASSERT_TRUE(control.SetMode(gpu, true).ok());
   machine.Change(

@@ -37,8 +37,9 @@ base::Result<service::mig::ApplyReport> NodeUnderChange::Apply(
     steps_.push_back(gpu + ": " + step);
     if (on_step) on_step(steps_.back());
   };
-  hw::InventoryReader reader(Options());
-  hw::MigControl control(Options(), limits);
+  const std::shared_ptr<hw::nvml::Driver> driver = hw::MakeDriver(Options());
+  hw::InventoryReader reader(driver, Options());
+  hw::MigControl control(driver, limits);
   return service::mig::Apply(
       reader, control,
       [&](const model::Inventory& inventory) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "hw/nvml/abi.h"
-#include "hw/nvml/worker.h"
+#include "hw/nvml/call_watch.h"
 
 namespace partita::hw::nvml {
 

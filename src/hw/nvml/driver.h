@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -26,6 +27,8 @@ namespace partita::hw::nvml {
 // Reopen, Exclusive or the end; while it is open the driver counts this process as a user of every
 // GPU. Every opening is a new generation, in which handles of an earlier one are stale.
 class Driver {
+  struct State;
+
  public:
   struct Options {
     LibrarySearch search;
@@ -52,32 +55,33 @@ class Driver {
   class Lease {
    public:
     Lease(Lease&&) noexcept = default;
-    Lease& operator=(Lease&& other) noexcept;
+    Lease& operator=(Lease&&) = delete;
     ~Lease();
 
    private:
     friend class Driver;
-    struct State;
-    explicit Lease(std::shared_ptr<State> state);
+    explicit Lease(std::shared_ptr<State> state) : state_(std::move(state)) {}
     std::shared_ptr<State> state_;
   };
 
   // The session, for a thread of the caller's own that waits in it (for events) beside the jobs. As
-  // long as it lives the session stays open, so whoever has one must watch `wanted` between calls.
+  // long as it lives the session stays open: look at `wanted` between two calls.
   class Share {
    public:
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
     ~Share();
-    [[nodiscard]] const Session& session() const;
+    [[nodiscard]] const Session& session() const { return *session_; }
     // Somebody waits for the session to close: free what was made in it and let go.
     [[nodiscard]] bool wanted() const;
 
    private:
     friend class Driver;
-    struct State;
-    explicit Share(std::unique_ptr<State> state);
-    std::unique_ptr<State> state_;
+    Share(std::shared_ptr<State> state, std::string name, std::function<void()> wanted);
+    std::shared_ptr<State> state_;
+    std::shared_ptr<const Session> session_;
+    const std::string name_;
+    const std::function<void()> wanted_;
   };
 
   explicit Driver(Options options);
@@ -88,8 +92,8 @@ class Driver {
   ~Driver();
 
   [[nodiscard]] const Options& options() const;
-  // For a job of usual calls, of which one may take so much longer than the others.
-  [[nodiscard]] JobLimits LimitsFor(std::chrono::nanoseconds longest) const;
+  // For a job that looks a GPU up and makes usual calls, and one that may take so much longer.
+  [[nodiscard]] JobLimits LimitsFor(std::chrono::nanoseconds longest = {}) const;
 
   // Runs the job on a thread of this object. `gpu` is KeyOf the GPU it is about, or empty for none.
   // `done` is called exactly once, on a thread of this object with no lock held (or by ~Driver); it
@@ -105,10 +109,12 @@ class Driver {
   // attaching, and looks that this process has no node of the driver open. Errors: kBusy with the
   // GPUs and functions of calls that have not come back within `release`, and then everything goes
   // on as before; kBusy where another has, or waits for, the access; kTimeout where closing hangs.
-  [[nodiscard]] base::Result<Lease> Exclusive();
+  // Blocks, as Release and Reopen do: not in jobs nor completions.
+  [[nodiscard]] base::Result<Lease> Exclusive() { return Exclusive(options().release); }
   [[nodiscard]] base::Result<Lease> Exclusive(std::chrono::nanoseconds release);
   // The same for a loop: `done` is called exactly once, on a thread of this object.
-  void Exclusive(std::chrono::nanoseconds release, std::function<void(base::Result<Lease>)> done);
+  void SubmitExclusive(std::chrono::nanoseconds release,
+                       std::function<void(base::Result<Lease>)> done);
 
   // Closes the session; the next job opens another. Where a call that was given up keeps it open it
   // is closed once that call is back, and the error says so at once.
@@ -126,8 +132,9 @@ class Driver {
   [[nodiscard]] std::size_t lanes() const { return lanes_.lanes(); }
 
  private:
-  struct State;
-  std::shared_ptr<State> state_;
+  [[nodiscard]] base::Result<void> CloseIf(const std::function<bool(const Session&)>& meant);
+
+  std::shared_ptr<State> state_;  // shared with jobs, also with those that were given up
   Lanes lanes_;
 };
 

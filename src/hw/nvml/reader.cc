@@ -1,6 +1,7 @@
 #include "hw/nvml/reader.h"
 
 #include <algorithm>
+#include <condition_variable>
 #include <map>
 #include <mutex>
 #include <string>
@@ -13,8 +14,6 @@
 #include "hw/nvml/link_reader.h"
 #include "hw/nvml/mig_reader.h"
 #include "hw/nvml/process_reader.h"
-#include "hw/nvml/session.h"
-#include "hw/nvml/worker.h"
 
 namespace partita::hw::nvml {
 namespace {
@@ -46,30 +45,49 @@ struct GpuDraft {
   std::vector<base::Error> problems;
 };
 
-struct OpenDraft {
-  std::shared_ptr<Session> session;
+// What the driver says of itself.
+struct HeadDraft {
   std::optional<model::Driver> driver;
-  std::optional<base::Error> error;
+  std::uint64_t generation = 0;
+  std::optional<base::Result<std::uint32_t>> count;
 };
 
 std::string Seconds(std::chrono::nanoseconds limit) {
   return fmt::format("{:g} s", std::chrono::duration<double>(limit).count());
 }
 
-model::Fault HungFault(const Worker::Report& report) {
-  std::string what;
-  switch (report.outcome) {
-    case Worker::Outcome::kDone:
-    case Worker::Outcome::kHung:
-      what = report.function.empty() ? "the driver was too slow"
-                                     : fmt::format("{} did not come back within {}",
-                                                   report.function, Seconds(report.limit));
-      break;
-    case Worker::Outcome::kQuarantined: what = "a driver call has not come back"; break;
-    case Worker::Outcome::kStuck: what = "the driver does not come back from any call"; break;
-  }
+model::Fault HungFault(std::string what) {
   return {model::FaultKind::kHung,
-          what + ": see the kernel log, then reset the GPU or reboot the node"};
+          std::move(what) + ": see the kernel log, then reset the GPU or reboot the node"};
+}
+
+// Why a job did not run to its end.
+model::Fault FaultFrom(const Driver::Report& report) {
+  switch (report.outcome) {
+    case Outcome::kDone:
+    case Outcome::kHung:
+      return HungFault(report.function.empty()
+                           ? "the driver was too slow"
+                           : fmt::format("{} did not come back within {}", report.function,
+                                         Seconds(report.limit)));
+    case Outcome::kQuarantined: return HungFault("a driver call has not come back");
+    case Outcome::kStuck: return HungFault("the driver does not come back from any call");
+    case Outcome::kCrowded: return HungFault("the driver is slow and too many calls wait for it");
+    case Outcome::kReleased:
+    case Outcome::kStopped:
+      return {model::FaultKind::kUnreadable, "the driver is released for a change: look again"};
+    case Outcome::kNoDriver: break;
+  }
+  return {model::FaultKind::kUnreadable,
+          report.error ? report.error->ToString() : "the driver went away: look again"};
+}
+
+// Of a driver that does not answer, with what to do about it in the words: callers show no hint.
+base::Error ErrorOf(const Driver::Report& report) {
+  if (!report.error) return base::Error(base::ErrorCode::kUnavailable, FaultFrom(report).text);
+  if (report.error->code() != base::ErrorCode::kTimeout) return *report.error;
+  return base::MakeError(base::ErrorCode::kTimeout, "{}: {}", report.error->ToString(),
+                         report.error->hint());
 }
 
 std::string NameOf(const model::Gpu& gpu) {
@@ -126,64 +144,41 @@ void ReadGpu(const Session& session,
 
 class Reader::Impl {
  public:
-  Impl(LibrarySearch search, Limits limits) : search_(std::move(search)), limits_(limits) {}
-  Impl(const Impl&) = delete;
-  Impl& operator=(const Impl&) = delete;
-  ~Impl() { Release(); }
+  explicit Impl(std::shared_ptr<Driver> driver) : source_(std::move(driver)) {}
 
   Facts Read(const Question& question) {
     ReopenIfChanged(question);
     Facts facts = ReadOnce(question);
     if (session_lost_) {
-      // The driver was reloaded under us: the second look is through a new session.
-      Release();
+      // The driver was reloaded under us: the second look is through a new session. One that cannot
+      // be closed now gives no better second look, and says so.
+      (void)source_->Reopen(generation_);
       facts = ReadOnce(question);
       if (session_lost_) MarkUnreadable(facts);
     }
     return facts;
   }
 
-  void Release() {
-    if (!session_) return;
-    std::shared_ptr<Session> session = std::move(session_);
-    session_.reset();
-    session_lost_ = false;
-    // Where a call hangs, the shutdown would too; then the session stays open until the end.
-    if (worker_.abandoned() > 0) return;
-    worker_.Run("", JobLimits(),
-                [session = std::move(session)](CallWatch& watch) { session->Close(watch); });
-  }
-
  private:
-  [[nodiscard]] Worker::Limits JobLimits() const {
-    // However quick its calls, a job that lasts so long is of no use to anybody.
-    return {.call = limits_.call, .job = limits_.attach + 10 * limits_.call};
-  }
+  // A job about one GPU.
+  struct Errand {
+    std::string key;
+    GpuDraft first;
+    std::function<void(const Session&, CallWatch&, Draft<GpuDraft>&)> job;
+  };
 
   // NVML knows the GPUs that the driver had when it was initialised, and no others.
   void ReopenIfChanged(const Question& question) {
-    if (session_ && question.gpus != opened_for_ && worker_.abandoned() == 0) Release();
+    // Where a call keeps the session open it closes later, and a later look sees the change.
+    if (generation_ != 0 && question.gpus != opened_for_) (void)source_->Reopen(generation_);
     opened_for_ = question.gpus;
   }
 
   Facts ReadOnce(const Question& question) {
     Facts facts;
     session_lost_ = false;
-    facts.driver_error = Open();
-    if (facts.driver_error) {
-      if (worker_.abandoned() > 0) MarkAllHung(question, facts);
-      return facts;
-    }
-    facts.driver = driver_;
-    std::vector<GpuDraft> drafts;
-    if (!Count(facts)) {
-      MarkAllHung(question, facts);
-      return facts;
-    }
-    for (const model::PciAddress& pci : question.gpus) {
-      drafts.push_back(ReadByAddress(pci, DepthFor(question, pci)));
-      if (question.only_mig) KeepProfiles(drafts.back().gpu);
-    }
+    if (!ReadHead(question, facts)) return facts;
+    std::vector<GpuDraft> drafts = ReadOnBus(question);
     // Otherwise every GPU that NVML counts is one of those on the bus.
     if (facts.count > question.gpus.size()) ReadOthers(facts.count, DepthFor(question, {}), drafts);
     if (!question.only_mig) ReadAllLinks(drafts, facts);
@@ -197,66 +192,42 @@ class Reader::Impl {
     return facts;
   }
 
-  // Loads the library and initialises it, unless that is done already.
-  std::optional<base::Error> Open() {
-    if (session_) return std::nullopt;
-    const auto draft = std::make_shared<Draft<OpenDraft>>();
-    const Worker::Report report = worker_.Run(
-        "", JobLimits(),
-        [draft, search = search_, generation = ++generation_, limit = limits_.attach](
-            CallWatch& watch) { draft->Publish(OpenOnce(search, generation, limit, watch)); });
-    if (report.outcome != Worker::Outcome::kDone) {
-      return base::MakeError(base::ErrorCode::kTimeout, "{}", HungFault(report).text);
-    }
-    OpenDraft opened = draft->Take();
-    session_ = std::move(opened.session);
-    if (driver_ != opened.driver) profiles_.clear();
-    driver_ = std::move(opened.driver);
-    return std::move(opened.error);
-  }
-
-  static OpenDraft OpenOnce(const LibrarySearch& search,
-                            std::uint64_t generation,
-                            std::chrono::nanoseconds limit,
-                            CallWatch& watch) {
-    OpenDraft opened;
-    base::Result<std::shared_ptr<const Library>> library = Library::Open(search);
-    if (!library.ok()) {
-      opened.error = library.error();
-      return opened;
-    }
-    base::Result<std::shared_ptr<Session>> session =
-        Session::Open(*std::move(library), generation, limit, watch);
-    if (!session.ok()) {
-      opened.error = session.error();
-      return opened;
-    }
-    base::Result<model::Driver> driver = (*session)->ReadDriver(watch);
-    if (!driver.ok()) {
-      (*session)->Close(watch);
-      opened.error = driver.error();
-      return opened;
-    }
-    opened.session = *std::move(session);
-    opened.driver = *std::move(driver);
-    return opened;
-  }
-
-  // False: the driver hangs in a call that names no GPU.
-  bool Count(Facts& facts) {
-    const auto draft = std::make_shared<Draft<std::optional<base::Result<std::uint32_t>>>>();
-    const Worker::Report report =
-        worker_.Run("", JobLimits(), [draft, session = session_](CallWatch& watch) {
-          draft->Publish(session->CountDevices(watch));
+  // False: no GPU can be read.
+  bool ReadHead(const Question& question, Facts& facts) {
+    const auto draft = std::make_shared<Draft<HeadDraft>>();
+    const Driver::Report report =
+        source_->Run("", source_->LimitsFor(), [draft](const Session& session, CallWatch& watch) {
+          HeadDraft head{session.driver(), session.generation(), std::nullopt};
+          draft->Publish(head);
+          head.count = session.CountDevices(watch);
+          draft->Publish(std::move(head));
         });
-    if (report.outcome != Worker::Outcome::kDone) return false;
-    const std::optional<base::Result<std::uint32_t>> count = draft->Take();
-    if (count->ok()) {
-      facts.count = **count;
+    HeadDraft head = draft->Take();
+    if (head.driver) {
+      if (driver_ != head.driver) profiles_.clear();
+      if (generation_ != head.generation) addresses_.clear();
+      driver_ = head.driver;
+      generation_ = head.generation;
+    }
+    const bool hangs = report.outcome == Outcome::kHung || report.outcome == Outcome::kStuck;
+    if (!report.Done() && !(hangs && driver_)) {
+      driver_.reset();
+      profiles_.clear();
+      facts.driver_error = ErrorOf(report);
+      if (facts.driver_error->code() == base::ErrorCode::kTimeout) MarkAllHung(question, facts);
+      return false;
+    }
+    facts.driver = driver_;
+    if (hangs) {
+      MarkAllHung(question, facts);
+      return false;
+    }
+    if (head.count->ok()) {
+      facts.count = **head.count;
     } else {
       // A library that cannot even count is not talking to the driver any more.
       session_lost_ = true;
-      facts.problems.push_back({"", count->error()});
+      facts.problems.push_back({"", head.count->error()});
     }
     return true;
   }
@@ -275,18 +246,27 @@ class Reader::Impl {
     if (gpu.mig && !gpu.mig_error) profiles_[gpu.pci] = gpu.mig->profiles;
   }
 
-  GpuDraft ReadByAddress(const model::PciAddress& pci, const Depth& depth) {
-    GpuDraft first;
-    first.gpu.pci = pci;
-    return RunGpuJob(pci.ToString(), first,
-                     [=, session = session_](CallWatch& watch, Draft<GpuDraft>& result) {
-                       base::Result<DeviceHandle> handle = session->FindDevice(pci, watch);
-                       if (handle.ok()) {
-                         ReadGpu(*session, *handle, depth, watch, first, result);
-                       } else {
-                         result.Publish(NotFound(first, handle.error()));
-                       }
-                     });
+  std::vector<GpuDraft> ReadOnBus(const Question& question) {
+    std::vector<Errand> errands;
+    for (const model::PciAddress& pci : question.gpus) {
+      GpuDraft first;
+      first.gpu.pci = pci;
+      errands.push_back({KeyOf(pci), first,
+                         [pci, first, depth = DepthFor(question, pci)](
+                             const Session& session, CallWatch& watch, Draft<GpuDraft>& result) {
+                           base::Result<DeviceHandle> handle = session.FindDevice(pci, watch);
+                           if (handle.ok()) {
+                             ReadGpu(session, *handle, depth, watch, first, result);
+                           } else {
+                             result.Publish(NotFound(first, handle.error()));
+                           }
+                         }});
+    }
+    std::vector<GpuDraft> drafts = RunAll(errands);
+    if (question.only_mig) {
+      for (const GpuDraft& draft : drafts) KeepProfiles(draft.gpu);
+    }
+    return drafts;
   }
 
   static GpuDraft NotFound(GpuDraft draft, const base::Error& error) {
@@ -310,56 +290,106 @@ class Reader::Impl {
     std::vector<nvmlDevice_t> known;
     known.reserve(drafts.size());
     for (const GpuDraft& draft : drafts) known.push_back(draft.handle.value);
+    std::vector<Errand> errands;
     for (std::uint32_t i = 0; i < count; ++i) {
       const model::GpuIndex index(i);
       GpuDraft first;
       first.gpu.index = index;
-      GpuDraft draft = RunGpuJob(
-          fmt::format("index {}", i), first,
-          [=, session = session_](CallWatch& watch, Draft<GpuDraft>& result) {
-            base::Result<DeviceHandle> handle = session->FindDevice(index, watch);
-            if (!handle.ok()) {
-              result.Publish(NotFound(first, handle.error()));
-            } else if (std::find(known.begin(), known.end(), handle->value) == known.end()) {
-              ReadGpu(*session, *handle, depth, watch, first, result);
-            } else {
-              GpuDraft duplicate;
-              duplicate.handle = *handle;
-              result.Publish(duplicate);
-            }
-          });
+      errands.push_back({KeyOfIndex(index), first,
+                         [=](const Session& session, CallWatch& watch, Draft<GpuDraft>& result) {
+                           base::Result<DeviceHandle> handle = session.FindDevice(index, watch);
+                           if (!handle.ok()) {
+                             result.Publish(NotFound(first, handle.error()));
+                           } else if (std::find(known.begin(), known.end(), handle->value) ==
+                                      known.end()) {
+                             ReadGpu(session, *handle, depth, watch, first, result);
+                           } else {
+                             GpuDraft duplicate;
+                             duplicate.handle = *handle;
+                             result.Publish(duplicate);
+                           }
+                         }});
+    }
+    for (GpuDraft& draft : RunAll(errands)) {
       const bool duplicate =
           std::find(known.begin(), known.end(), draft.handle.value) != known.end() &&
           draft.handle.value != nullptr;
       // One that cannot be looked up is most likely one of those on the bus with the same fault.
       const bool unplaced = draft.handle.value == nullptr && !drafts.empty();
-      if (!duplicate && !unplaced) drafts.push_back(std::move(draft));
+      if (duplicate || unplaced) continue;
+      // Only of one that was read to its end: one that hangs must keep the key of its quarantine.
+      if (draft.identified && draft.gpu.index) addresses_[*draft.gpu.index] = draft.gpu.pci;
+      drafts.push_back(std::move(draft));
     }
   }
 
-  // Runs the job and turns a hang into a fault of its GPU.
-  template <typename Job>
-  GpuDraft RunGpuJob(const std::string& key, const GpuDraft& first, Job job) {
-    const auto draft = std::make_shared<Draft<GpuDraft>>();
-    draft->Publish(first);
-    const Worker::Report report = worker_.Run(
-        key, JobLimits(), [draft, job = std::move(job)](CallWatch& watch) { job(watch, *draft); });
-    GpuDraft result = draft->Take();
-    if (report.outcome == Worker::Outcome::kDone) return result;
-    result.gpu.faults.push_back(HungFault(report));
-    const base::Error hung(base::ErrorCode::kTimeout, result.gpu.faults.back().text);
-    if (!result.gpu.mig && !result.gpu.mig_error) result.gpu.mig_error = hung;
-    if (!result.gpu.processes_error) result.gpu.processes_error = hung;
-    result.identified = false;
-    if (report.outcome == Worker::Outcome::kHung) ProbeLibrary();
-    return result;
+  // One key for each GPU, whichever way it is asked for.
+  [[nodiscard]] std::string KeyOfIndex(model::GpuIndex index) const {
+    const auto known = addresses_.find(index);
+    return known == addresses_.end() ? fmt::format("index {}", index) : KeyOf(known->second);
   }
 
-  // After a hang: does the library still answer at all? If not, the worker knows from now on, and
-  // the other GPUs need not be waited for one by one.
+  // All at once, so that a slow GPU delays no other, and turns a hang into a fault of its GPU.
+  std::vector<GpuDraft> RunAll(const std::vector<Errand>& errands) {
+    std::vector<std::shared_ptr<Draft<GpuDraft>>> drafts;
+    std::vector<std::pair<std::string, Driver::Job>> jobs;
+    for (const Errand& errand : errands) {
+      drafts.push_back(std::make_shared<Draft<GpuDraft>>());
+      drafts.back()->Publish(errand.first);
+      jobs.emplace_back(errand.key, [draft = drafts.back(), job = errand.job](
+                                        const Session& session, CallWatch& watch) {
+        job(session, watch, *draft);
+      });
+    }
+    const std::vector<Driver::Report> reports = Await(std::move(jobs));
+    std::vector<GpuDraft> results;
+    for (std::size_t i = 0; i < errands.size(); ++i) {
+      results.push_back(drafts[i]->Take());
+      if (!reports[i].Done()) NoteFault(reports[i], results.back());
+    }
+    return results;
+  }
+
+  static void NoteFault(const Driver::Report& report, GpuDraft& draft) {
+    draft.gpu.faults.push_back(FaultFrom(report));
+    const base::Error why(base::ErrorCode::kTimeout, draft.gpu.faults.back().text);
+    if (!draft.gpu.mig && !draft.gpu.mig_error) draft.gpu.mig_error = why;
+    if (!draft.gpu.processes_error) draft.gpu.processes_error = why;
+    draft.identified = false;
+  }
+
+  // Submits all and waits for all.
+  std::vector<Driver::Report> Await(std::vector<std::pair<std::string, Driver::Job>> jobs) {
+    struct Answers {
+      std::mutex mutex;
+      std::condition_variable come;
+      std::size_t missing = 0;
+      std::vector<Driver::Report> reports;
+    };
+    const auto answers = std::make_shared<Answers>();
+    answers->missing = jobs.size();
+    answers->reports.resize(jobs.size());
+    for (std::size_t i = 0; i < jobs.size(); ++i) {
+      source_->Submit(jobs[i].first, source_->LimitsFor(), std::move(jobs[i].second),
+                      [answers, i](const Driver::Report& report) {
+                        const std::scoped_lock lock(answers->mutex);
+                        answers->reports[i] = report;
+                        if (--answers->missing == 0) answers->come.notify_all();
+                      });
+    }
+    std::unique_lock lock(answers->mutex);
+    answers->come.wait(lock, [&] { return answers->missing == 0; });
+    const auto hung = [](const Driver::Report& each) { return each.outcome == Outcome::kHung; };
+    if (std::any_of(answers->reports.begin(), answers->reports.end(), hung)) ProbeLibrary();
+    return std::move(answers->reports);
+  }
+
+  // After a hang: does the library still answer at all? If not, the driver's owner knows from now
+  // on, and no other call is waited for.
   void ProbeLibrary() {
-    worker_.Run("", JobLimits(),
-                [session = session_](CallWatch& watch) { (void)session->CountDevices(watch); });
+    (void)source_->Run("", source_->LimitsFor(), [](const Session& session, CallWatch& watch) {
+      (void)session.CountDevices(watch);
+    });
   }
 
   static void MarkUnreadable(Facts& facts) {
@@ -375,75 +405,74 @@ class Reader::Impl {
     for (const model::PciAddress& pci : question.gpus) {
       model::Gpu gpu;
       gpu.pci = pci;
-      gpu.faults.push_back(HungFault({Worker::Outcome::kStuck, ""}));
+      gpu.faults.push_back(HungFault("the driver does not come back from any call"));
       facts.gpus.push_back(std::move(gpu));
     }
   }
 
   void ReadAllLinks(std::vector<GpuDraft>& drafts, Facts& facts) {
     std::vector<Peer> peers;
-    for (const GpuDraft& draft : drafts) {
+    std::vector<GpuDraft*> readable;
+    for (GpuDraft& draft : drafts) {
       const bool lost = std::any_of(
           draft.gpu.faults.begin(), draft.gpu.faults.end(),
           [](const model::Fault& fault) { return fault.kind == model::FaultKind::kLost; });
-      if (draft.identified && !lost) peers.push_back({draft.gpu.pci, draft.handle.value});
+      // Handles of two sessions cannot be compared.
+      if (!draft.identified || lost || draft.handle.generation != generation_) continue;
+      peers.push_back({draft.gpu.pci, draft.handle.value});
+      readable.push_back(&draft);
     }
-    std::vector<LinksOfGpu> all;
-    for (const Peer& peer : peers) {
-      const auto draft = std::find_if(drafts.begin(), drafts.end(), [&](const GpuDraft& each) {
-        return each.handle.value == peer.device;
-      });
-      all.push_back(ReadLinksOf(*draft, peers));
-    }
-    NodeLinks node = Combine(all);
+    NodeLinks node = Combine(ReadLinksOf(readable, peers));
     facts.links = std::move(node.links);
     facts.switch_links = std::move(node.switch_links);
   }
 
-  LinksOfGpu ReadLinksOf(GpuDraft& gpu, const std::vector<Peer>& peers) {
+  std::vector<LinksOfGpu> ReadLinksOf(const std::vector<GpuDraft*>& gpus,
+                                      const std::vector<Peer>& peers) {
     struct LinkDraft {
       LinksOfGpu links;
       std::vector<base::Error> problems;
     };
-    const auto draft = std::make_shared<Draft<LinkDraft>>();
-    const Worker::Report report =
-        worker_.Run(gpu.gpu.pci.ToString(), JobLimits(),
-                    [=, session = session_, handle = gpu.handle, pci = gpu.gpu.pci,
-                     name = NameOf(gpu.gpu)](CallWatch& watch) {
-                      const base::Result<nvmlDevice_t> device = session->Use(handle);
-                      if (!device.ok()) return;
-                      Caller call = session->CallerFor(watch);
-                      DeviceCalls calls(call, *device, name);
-                      LinksOfGpu links = ReadLinks(calls, pci, peers);
-                      draft->Publish({std::move(links), calls.problems()});
-                    });
-    LinkDraft result = draft->Take();
-    result.links.gpu = gpu.gpu.pci;
-    gpu.problems.insert(gpu.problems.end(), result.problems.begin(), result.problems.end());
-    if (report.outcome != Worker::Outcome::kDone) {
-      gpu.gpu.faults.push_back(HungFault(report));
-      if (report.outcome == Worker::Outcome::kHung) ProbeLibrary();
+    std::vector<std::shared_ptr<Draft<LinkDraft>>> drafts;
+    std::vector<std::pair<std::string, Driver::Job>> jobs;
+    for (const GpuDraft* gpu : gpus) {
+      drafts.push_back(std::make_shared<Draft<LinkDraft>>());
+      jobs.emplace_back(KeyOf(gpu->gpu.pci),
+                        [peers, draft = drafts.back(), handle = gpu->handle, pci = gpu->gpu.pci,
+                         name = NameOf(gpu->gpu)](const Session& session, CallWatch& watch) {
+                          const base::Result<nvmlDevice_t> device = session.Use(handle);
+                          if (!device.ok()) return;
+                          Caller call = session.CallerFor(watch);
+                          DeviceCalls calls(call, *device, name);
+                          LinksOfGpu links = ReadLinks(calls, pci, peers);
+                          draft->Publish({std::move(links), calls.problems()});
+                        });
     }
-    return result.links;
+    const std::vector<Driver::Report> reports = Await(std::move(jobs));
+    std::vector<LinksOfGpu> all;
+    for (std::size_t i = 0; i < gpus.size(); ++i) {
+      LinkDraft result = drafts[i]->Take();
+      result.links.gpu = gpus[i]->gpu.pci;
+      gpus[i]->problems.insert(gpus[i]->problems.end(), result.problems.begin(),
+                               result.problems.end());
+      if (!reports[i].Done()) gpus[i]->gpu.faults.push_back(FaultFrom(reports[i]));
+      all.push_back(std::move(result.links));
+    }
+    return all;
   }
 
-  const LibrarySearch search_;
-  const Limits limits_;
-  Worker worker_;
-  std::shared_ptr<Session> session_;
-  std::optional<model::Driver> driver_;
+  const std::shared_ptr<Driver> source_;
+  std::optional<model::Driver> driver_;  // as the last session that answered had it
+  std::uint64_t generation_ = 0;         // of that session
   std::vector<model::PciAddress> opened_for_;
-  std::map<model::PciAddress, Profiles> profiles_;  // of questions about MIG alone
-  std::uint64_t generation_ = 0;
+  std::map<model::PciAddress, Profiles> profiles_;          // of questions about MIG alone
+  std::map<model::GpuIndex, model::PciAddress> addresses_;  // of GPUs that the bus did not name
   bool session_lost_ = false;
 };
 
-Reader::Reader(LibrarySearch search, Limits limits)
-    : impl_(std::make_unique<Impl>(std::move(search), limits)) {}
+Reader::Reader(std::shared_ptr<Driver> driver) : impl_(std::make_unique<Impl>(std::move(driver))) {}
 Reader::~Reader() = default;
 
 Facts Reader::Read(const Question& question) { return impl_->Read(question); }
-
-void Reader::Release() { impl_->Release(); }
 
 }  // namespace partita::hw::nvml

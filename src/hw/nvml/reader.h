@@ -1,4 +1,4 @@
-// Everything that NVML says of this machine, read through one driver thread.
+// Everything that NVML says of this machine.
 #pragma once
 
 #include <chrono>
@@ -7,16 +7,10 @@
 #include <vector>
 
 #include "base/result.h"
-#include "hw/nvml/library_search.h"
+#include "hw/nvml/driver.h"
 #include "model/inventory.h"
 
 namespace partita::hw::nvml {
-
-struct Limits {
-  std::chrono::milliseconds call{2000};  // one driver call
-  // A call that may wake GPUs: without persistence mode that takes seconds for each.
-  std::chrono::milliseconds attach{30000};
-};
 
 struct Question {
   std::vector<model::PciAddress> gpus;  // on the bus with the driver bound, in order
@@ -37,11 +31,11 @@ struct Facts {
   std::vector<model::Problem> problems;
 };
 
-// Used by one thread. Opens NVML with the first Read and keeps it open; reopens it when the driver
-// was replaced under it, or when GPUs came to the driver or left it.
+// Used by one thread. Has the session opened anew when the driver was replaced under it, or when
+// GPUs came to the driver or left it.
 class Reader {
  public:
-  Reader(LibrarySearch search, Limits limits);
+  explicit Reader(std::shared_ptr<Driver> driver);
   Reader(const Reader&) = delete;
   Reader& operator=(const Reader&) = delete;
   ~Reader();
@@ -49,9 +43,6 @@ class Reader {
   // Comes back within the limits whatever the driver does. A GPU that hangs keeps what was read
   // before, and costs the others nothing.
   [[nodiscard]] Facts Read(const Question& question);
-
-  // Closes NVML, so that the GPUs' nodes are nobody's because of us. The next Read opens it again.
-  void Release();
 
  private:
   class Impl;

@@ -15,7 +15,12 @@ base::Result<std::shared_ptr<Session>> Session::Open(std::shared_ptr<const Libra
   const Api& api = library->api();
   const nvmlReturn_t code = Caller(api, watch).Within(attach_limit, api.init);
   if (code != NVML_SUCCESS) return NvmlError(api.init.name(), code);
-  return std::shared_ptr<Session>(new Session(std::move(library), generation, attach_limit));
+  std::shared_ptr<Session> session(new Session(std::move(library), generation, attach_limit));
+  if (base::Result<void> read = session->ReadDriver(watch); !read.ok()) {
+    session->Close(watch);
+    return std::move(read).error();
+  }
+  return session;
 }
 
 void Session::Close(CallWatch& watch) {
@@ -23,12 +28,13 @@ void Session::Close(CallWatch& watch) {
   const auto& shutdown = library_->api().shutdown;
   // Also when nobody waits for this job any more: whoever opened the session late is the only one
   // who knows of it. The code changes nothing: after a driver reload there is nothing to close.
-  const bool watched = watch.Enter(shutdown.name());
+  // It waits for other threads in the library, and takes GPUs down that it woke.
+  const bool watched = watch.Enter(shutdown.name(), attach_limit_);
   if (shutdown.pointer() != nullptr) (void)shutdown.pointer()();
   if (watched) watch.Leave();
 }
 
-base::Result<model::Driver> Session::ReadDriver(CallWatch& watch) const {
+base::Result<void> Session::ReadDriver(CallWatch& watch) {
   Caller call = CallerFor(watch);
   const Api& api = library_->api();
   model::Driver driver;
@@ -46,7 +52,8 @@ base::Result<model::Driver> Session::ReadDriver(CallWatch& watch) const {
   int cuda = 0;  // major * 1000 + minor * 10
   code = call(api.cuda_version, &cuda);
   if (code == NVML_SUCCESS) driver.cuda = {.major = cuda / 1000, .minor = cuda % 1000 / 10};
-  return driver;
+  driver_ = std::move(driver);
+  return {};
 }
 
 base::Result<std::uint32_t> Session::CountDevices(CallWatch& watch) const {

@@ -20,8 +20,7 @@ struct DeviceHandle {
   bool operator==(const DeviceHandle&) const = default;
 };
 
-// Used on the driver thread only. Whoever opens a session must close it there; one that cannot be
-// closed, because the driver hangs, stays open until the process ends.
+// Used in jobs of the Driver, which opens and closes it.
 class Session {
  public:
   // `generation` must differ from that of every other session. Waking the GPUs of a machine without
@@ -36,7 +35,8 @@ class Session {
   [[nodiscard]] const Library& library() const { return *library_; }
   [[nodiscard]] Caller CallerFor(CallWatch& watch) const { return {library_->api(), watch}; }
 
-  [[nodiscard]] base::Result<model::Driver> ReadDriver(CallWatch& watch) const;
+  // As it was when the session was opened.
+  [[nodiscard]] const model::Driver& driver() const { return driver_; }
   [[nodiscard]] base::Result<std::uint32_t> CountDevices(CallWatch& watch) const;
   [[nodiscard]] base::Result<DeviceHandle> FindDevice(const model::PciAddress& pci,
                                                       CallWatch& watch) const;
@@ -52,7 +52,10 @@ class Session {
           std::chrono::nanoseconds attach_limit)
       : library_(std::move(library)), generation_(generation), attach_limit_(attach_limit) {}
 
+  base::Result<void> ReadDriver(CallWatch& watch);
+
   std::shared_ptr<const Library> library_;
+  model::Driver driver_;
   std::uint64_t generation_;
   std::chrono::nanoseconds attach_limit_;
   bool open_ = true;

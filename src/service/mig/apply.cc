@@ -55,7 +55,7 @@ class Application {
         goal_(goal),
         options_(options),
         stop_(stop),
-        carry_out_(reader, control, options, progress) {}
+        carry_out_(control, options, progress) {}
 
   base::Result<ApplyReport> Run() {
     look_ = reader_.Read();
@@ -99,6 +99,10 @@ class Application {
     for (std::size_t i = 0; i < works_.size(); ++i) {
       const GpuWork& work = works_[i];
       if (work.failure) NoteFailure(i);
+      if (work.EndIsUnknown()) {
+        reports_[i].end = GpuEnd::kUnknown;
+        continue;
+      }
       // A mode that waits for a reset was accepted: a reset or reboot completes it.
       const bool undo = finished ? work.failure && !work.mode_pending : true;
       if (undo && work.touched) PutBack(i);
@@ -152,10 +156,13 @@ class Application {
       if (!plan->gpus.empty()) again.push_back(MakeWork(plan->gpus.front()));
       const bool finished = carry_out_.Run(again, stop_);
       look_ = reader_.Read();
-      if (!finished) return false;
       const bool failed = !again.empty() && again.front().failure;
+      // Also when it was stopped: who goes back must know.
+      const bool unknown = failed && again.front().EndIsUnknown();
+      if (!finished && !unknown) return false;
       if (failed) NoteFailure(i);
       work.failure = failed ? again.front().failure : std::nullopt;
+      if (!finished) return false;
     }
     return true;
   }
@@ -196,7 +203,10 @@ class Application {
 
   void NoteWhatIsThere(std::size_t i, std::optional<base::Error> reason) {
     GpuReport& report = reports_[i];
-    if (FindGpu(look_, report.gpu) == nullptr) {
+    if (reason && hw::EndIsUnknown(*reason)) {
+      report.end = GpuEnd::kUnknown;
+      report.failures.push_back({"put it back", *std::move(reason), {}});
+    } else if (FindGpu(look_, report.gpu) == nullptr) {
       report.end = GpuEnd::kGone;
     } else if (IsApplied(look_, before_[i])) {
       works_[i].mode_pending = false;  // nothing waits for a reset any more

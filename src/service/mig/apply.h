@@ -37,10 +37,11 @@ using NodeGoalFn = std::function<base::Result<NodeGoal>(const model::Inventory&)
 // use stands in the way, with who.
 //
 // GPUs are independent: where a create fails, that GPU is planned once more without the place that
-// failed, then put back as it was; the others are finished. `stop` ends it after the current driver
-// call, or a reset while it waits, also while it plans a GPU once more, and puts back every GPU
-// that was changed; the way back itself goes to its end. Nothing is kept between calls: whatever a
-// killed one left behind is where the next one starts from.
+// failed, then put back as it was; the others are finished. A GPU whose call was given up is left
+// alone from there on, since the call may still run, and reported as unknown. `stop` ends it after
+// the current driver call, or a reset while it waits, also while it plans a GPU once more, and puts
+// back every GPU that was changed; the way back itself goes to its end. Nothing is kept between
+// calls: whatever a killed one left behind is where the next one starts from.
 //
 // The caller holds the changing lock (lock.h).
 [[nodiscard]] base::Result<ApplyReport> Apply(hw::InventoryReader& reader,

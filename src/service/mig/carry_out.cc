@@ -176,8 +176,6 @@ void CarryOut::ResetTogether(const std::vector<GpuWork*>& works, const std::atom
     work->touched = true;
     addresses.push_back(work->gpu.pci);
   }
-  // While the library is open anywhere in this process, the GPUs are in use.
-  reader_.Release();
   const base::Result<void> result = control_.Reset(addresses, stop);
   for (GpuWork* work : works) {
     if (result.ok()) {

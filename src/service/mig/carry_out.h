@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "base/result.h"
-#include "hw/inventory_reader.h"
 #include "hw/mig_control.h"
 #include "model/mig_plan.h"
 #include "service/mig/apply.h"
@@ -35,15 +34,18 @@ struct GpuWork {
   std::optional<StepFailure> failure;
   std::map<model::PlacedInstance, model::GpuInstanceId> made;
   std::map<model::PlacedInstance, std::deque<std::uint32_t>> starts;  // of computes still to make
+
+  // Its last call was given up and may still run: nothing else may be done to the GPU. (Where that
+  // was the reset, its mode waits for one in any case.)
+  [[nodiscard]] bool EndIsUnknown() const {
+    return failure && !mode_pending && hw::EndIsUnknown(failure->error);
+  }
 };
 
 class CarryOut {
  public:
-  CarryOut(hw::InventoryReader& reader,
-           hw::MigControl& control,
-           const ApplyOptions& options,
-           const Progress& progress)
-      : reader_(reader), control_(control), options_(options), progress_(progress) {}
+  CarryOut(hw::MigControl& control, const ApplyOptions& options, const Progress& progress)
+      : control_(control), options_(options), progress_(progress) {}
 
   // On all GPUs: what goes, goes; then modes; one reset for all that need one; then what comes. A
   // GPU on which a step fails is left alone from there on. True unless `stop` ended it early.
@@ -64,7 +66,6 @@ class CarryOut {
   void ResetTogether(const std::vector<GpuWork*>& works, const std::atomic<bool>* stop);
   void Tell(const GpuWork& work, const std::string& step, bool done) const;
 
-  hw::InventoryReader& reader_;
   hw::MigControl& control_;
   const ApplyOptions& options_;
   const Progress& progress_;

@@ -48,6 +48,11 @@ std::optional<std::string> EndText(const GpuReport& gpu, const model::Inventory&
       return fmt::format("{}: could not be put back ({}); it is now {}", name,
                          gpu.why_left ? gpu.why_left->ToString() : "it does not stay as it was",
                          NowText(gpu, after));
+    case GpuEnd::kUnknown:
+      return fmt::format(
+          "{}: whether that took effect is not known yet, and nothing was put back: look again; it "
+          "is now {}",
+          name, NowText(gpu, after));
     case GpuEnd::kGone: return fmt::format("{}: could not be put back: it is gone", name);
     case GpuEnd::kStopped: return fmt::format("stopped before {}", name);
     case GpuEnd::kOtherwise:

@@ -17,6 +17,7 @@ enum class GpuEnd : std::uint8_t {
   kWaiting,     // its mode waits for a reset or a reboot, also where the reset is what failed
   kPutBack,     // failed or stopped, and as it was before
   kLeft,        // failed or stopped, and could not be put back
+  kUnknown,     // a call was given up and may still run: only a later look can tell
   kGone,        // failed or stopped, and no longer there
   kFailed,      // failed, and left where it failed
   kStopped,     // stopped before anything was done to it

@@ -274,13 +274,17 @@ class ChangeProcedure::Once {
 };
 
 ChangeProcedure::ChangeProcedure(const hw::ReaderOptions& options)
-    : options_(options), reader_(options), control_(options) {}
+    : options_(options),
+      driver_(hw::MakeDriver(options)),
+      reader_(driver_, options),
+      control_(driver_) {}
 
 ChangeEnd ChangeProcedure::Run(const ChangeOrder& order) { return Once(*this, order).Run(); }
 
 void ChangeProcedure::Release() {
-  reader_.Release();
-  control_.Release();
+  // One that cannot be closed now is closed later; what needs it closed asks for itself and says
+  // so.
+  (void)driver_->Release();
 }
 
 }  // namespace partita::service::mig

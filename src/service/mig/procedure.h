@@ -5,6 +5,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -91,6 +92,7 @@ class ChangeProcedure {
  private:
   class Once;
   hw::ReaderOptions options_;
+  std::shared_ptr<hw::nvml::Driver> driver_;  // of both
   hw::InventoryReader reader_;
   hw::MigControl control_;
 };

@@ -1,0 +1,492 @@
+#include "hw/nvml/driver.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "hw/nvml/open_nodes.h"
+#include "hw/nvml/running_time.h"
+
+namespace partita::hw::nvml {
+namespace {
+
+using std::chrono::nanoseconds;
+using Lock = std::unique_lock<std::mutex>;
+
+// Steps of a wait that counts only the time in which this process runs.
+constexpr nanoseconds kStep = std::chrono::milliseconds(50);
+
+base::Error HungError(std::string_view function, nanoseconds limit) {
+  return base::MakeError(base::ErrorCode::kTimeout, "{} did not come back within {:g} s", function,
+                         std::chrono::duration<double>(limit).count())
+      .WithHint("see the kernel log, then reset the GPU or reboot the node");
+}
+
+// Why the library could not be opened, or closed.
+base::Error LibraryError(const Lanes::Report& report) {
+  if (report.outcome == Outcome::kHung) {
+    return HungError(report.function.empty() ? "the driver" : report.function, report.limit);
+  }
+  return base::MakeError(base::ErrorCode::kTimeout, "the driver does not come back from any call")
+      .WithHint("see the kernel log, then reset the GPU or reboot the node");
+}
+
+std::string Describe(const CallAt& call) {
+  const std::string what = call.function.empty() ? "a job" : call.function;
+  const std::string where = call.gpu.empty() ? "" : fmt::format(" on GPU {}", call.gpu);
+  return fmt::format("{}{}", what, where);
+}
+
+// The session that an opening made. If that was given up, its job is the one that closes it.
+struct Opening {
+  std::mutex mutex;
+  bool given_up = false;
+  std::optional<base::Result<std::shared_ptr<Session>>> result;
+};
+
+}  // namespace
+
+std::string KeyOf(const model::PciAddress& gpu) { return gpu.ToString(); }
+
+struct Driver::State : std::enable_shared_from_this<Driver::State> {
+  enum class Phase : std::uint8_t { kClosed, kOpening, kOpen, kClosing };
+  // A job that has the session.
+  struct Use {
+    std::shared_ptr<const Session> session;
+    bool given_up = false;
+    bool skipped = false;  // it came to run when the driver was going
+    bool ended = false;
+  };
+  // Ends the use with the job that holds it, whether it ran or not.
+  class UseEnd {
+   public:
+    UseEnd(std::shared_ptr<State> state, std::shared_ptr<Use> its_use)
+        : use(std::move(its_use)), state_(std::move(state)) {}
+    UseEnd(const UseEnd&) = delete;
+    UseEnd& operator=(const UseEnd&) = delete;
+    ~UseEnd() { state_->EndUse(*use); }
+    const std::shared_ptr<Use> use;
+
+   private:
+    std::shared_ptr<State> state_;
+  };
+  struct Pending {
+    std::string gpu;
+    JobLimits limits;
+    Job job;
+    Done done;
+  };
+
+  explicit State(Options its_options) : options(std::move(its_options)) {}
+
+  const Options options;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  // All guarded by `mutex`.
+  Lanes* lanes = nullptr;  // null once the driver is gone
+  Phase phase = Phase::kClosed;
+  std::shared_ptr<Session> session;  // of kOpen
+  std::uint64_t generation = 0;
+  std::size_t uses = 0;
+  std::size_t given_up = 0;  // of those
+  std::vector<Share*> shares;
+  bool draining = false;  // somebody waits for the session to be nobody's
+  bool leased = false;
+  bool retire = false;  // the session is to close once the calls that were given up are back
+  bool stopping = false;
+  std::deque<Pending> pending;  // until the session is open, or the wait for its end is over
+  std::size_t gates = 0;        // threads that wait for the session to be nobody's
+
+  void Submit(Pending job);
+  void Admit(Pending job);
+  void Refuse(Pending job, Report report);
+  void AdmitAll();
+  void Open();
+  void Opened(const Lanes::Report& report, Opening& opening);
+  void NoteGivenUp(Use& use);
+  void EndUse(Use& use);
+
+  [[nodiscard]] bool Nobodys() const {
+    return phase == Phase::kClosed || (phase == Phase::kOpen && uses == 0 && shares.empty());
+  }
+  void TellShares(Lock& lock) const;
+  base::Result<Lease> Exclusive(nanoseconds release);
+  bool Drain(Lock& lock, nanoseconds release);
+  base::Result<void> Close(Lock& lock);
+  [[nodiscard]] base::Error BusyError(Lock& lock) const;
+  void StartGate(nanoseconds release, std::function<void(base::Result<Lease>)> done);
+  void Retire();
+};
+
+void Driver::State::Submit(Pending job) {
+  if (leased) return Refuse(std::move(job), {Outcome::kReleased, "", {}, std::nullopt});
+  if (phase == Phase::kOpen && !draining) return Admit(std::move(job));
+  pending.push_back(std::move(job));
+  if (phase == Phase::kClosed && !draining) Open();
+}
+
+void Driver::State::Admit(Pending job) {
+  auto end =
+      std::make_shared<UseEnd>(shared_from_this(), std::make_shared<Use>(Use{.session = session}));
+  const std::shared_ptr<Use> use = end->use;
+  ++uses;
+  // Moved, not copied: the use ends with the job, which may be over before this returns, and its
+  // end takes the mutex.
+  auto run = [state = this, end = std::move(end), job = std::move(job.job)](CallWatch& watch) {
+    {
+      const std::scoped_lock lock(state->mutex);
+      end->use->skipped = state->stopping;
+      if (state->stopping) return;
+    }
+    job(*end->use->session, watch);
+  };
+  auto tell = [state = shared_from_this(), use,
+               done = std::move(job.done)](const Lanes::Report& report) {
+    if (report.outcome == Outcome::kHung) state->NoteGivenUp(*use);
+    const bool skipped = report.outcome == Outcome::kDone && use->skipped;
+    done({skipped ? Outcome::kStopped : report.outcome, report.function, report.limit,
+          std::nullopt});
+  };
+  lanes->Submit(std::move(job.gpu), job.limits, std::move(run), std::move(tell));
+}
+
+// By way of the worker: completions come from there.
+void Driver::State::Refuse(Pending job, Report report) {
+  lanes->Submit(
+      "", job.limits, [](CallWatch&) {},
+      [done = std::move(job.done), report = std::move(report)](const Lanes::Report&) {
+        done(report);
+      });
+}
+
+// Whoever waited for the session, or for the end of a wait for its end.
+void Driver::State::AdmitAll() {
+  std::deque<Pending> waiting;
+  std::swap(pending, waiting);
+  for (Pending& each : waiting) Submit(std::move(each));
+}
+
+void Driver::State::Open() {
+  phase = Phase::kOpening;
+  const auto opening = std::make_shared<Opening>();
+  const JobLimits limits{.call = options.call, .job = options.attach + 10 * options.call};
+  lanes->Submit(
+      "", limits,
+      [opening, search = options.search, its_generation = ++generation,
+       limit = nanoseconds(options.attach)](CallWatch& watch) {
+        auto result = [&]() -> base::Result<std::shared_ptr<Session>> {
+          TRY(library, Library::Open(search));
+          return Session::Open(library, its_generation, limit, watch);
+        }();
+        const std::scoped_lock lock(opening->mutex);
+        if (opening->given_up && result.ok()) return (*result)->Close(watch);
+        opening->result.emplace(std::move(result));
+      },
+      [state = shared_from_this(), opening](const Lanes::Report& report) {
+        state->Opened(report, *opening);
+      });
+}
+
+void Driver::State::Opened(const Lanes::Report& report, Opening& opening) {
+  Report failure{Outcome::kNoDriver, "", {}, std::nullopt};
+  std::optional<base::Result<std::shared_ptr<Session>>> result;
+  {
+    const std::scoped_lock lock(opening.mutex);
+    opening.given_up = true;
+    std::swap(result, opening.result);
+  }
+  // It may have come back in the moment in which it was given up.
+  if (!result) failure.error = LibraryError(report);
+  if (result && !result->ok()) failure.error = result->error();
+  std::deque<Pending> refused;
+  {
+    const std::scoped_lock lock(mutex);
+    phase = failure.error ? Phase::kClosed : Phase::kOpen;
+    if (failure.error) {
+      std::swap(pending, refused);
+    } else {
+      session = **std::move(result);
+      if (!draining) AdmitAll();
+    }
+    changed.notify_all();
+  }
+  for (Pending& each : refused) {
+    each.job = nullptr;
+    each.done(failure);
+  }
+}
+
+void Driver::State::NoteGivenUp(Use& use) {
+  const std::scoped_lock lock(mutex);
+  if (use.ended) return;
+  use.given_up = true;
+  ++given_up;
+  changed.notify_all();
+}
+
+void Driver::State::EndUse(Use& use) {
+  std::shared_ptr<Session> last;
+  {
+    const std::scoped_lock lock(mutex);
+    use.ended = true;
+    --uses;
+    if (use.given_up) --given_up;
+    changed.notify_all();
+    if (lanes == nullptr && uses == 0) std::swap(session, last);
+    if (!stopping && retire && given_up == 0 && !draining && !leased) Retire();
+  }
+  if (!last) return;
+  // Nobody else is left to do it, and this thread was given up anyway.
+  CallWatch watch(options.attach);
+  last->Close(watch);
+}
+
+void Driver::State::TellShares(Lock& lock) const {
+  std::vector<std::function<void()>> wanted;
+  for (const Share* share : shares) wanted.push_back(share->wanted_);
+  lock.unlock();
+  for (const std::function<void()>& each : wanted) {
+    if (each) each();
+  }
+  lock.lock();
+}
+
+// False: somebody still uses it. Time in which we ran, as everywhere.
+bool Driver::State::Drain(Lock& lock, nanoseconds release) {
+  nanoseconds waited{0};
+  RunningTime time(kStep);
+  while (!Nobodys() && !stopping && waited < release) {
+    const nanoseconds step = std::min(kStep, release - waited);
+    time.Begin(std::chrono::steady_clock::now(), step);
+    changed.wait_for(lock, step);
+    waited += time.End(std::chrono::steady_clock::now());
+  }
+  return Nobodys();
+}
+
+base::Error Driver::State::BusyError(Lock& lock) const {
+  std::vector<std::string> who;
+  for (const Share* share : shares) who.push_back(share->name_);
+  lock.unlock();
+  for (const CallAt& call : lanes->Running()) who.push_back(Describe(call));
+  lock.lock();
+  if (who.empty()) who.emplace_back("a job");
+  return base::MakeError(base::ErrorCode::kBusy,
+                         "the driver cannot be released: {} {} not come back", fmt::join(who, ", "),
+                         who.size() == 1 ? "has" : "have")
+      .WithHint(
+          "try again once it is back; if it never is, see the kernel log, then reboot the node");
+}
+
+// With nobody in it.
+base::Result<void> Driver::State::Close(Lock& lock) {
+  if (phase == Phase::kClosed) return {};
+  phase = Phase::kClosing;
+  retire = false;
+  lock.unlock();
+  const Lanes::Report report =
+      lanes->Run("", {.call = options.attach, .job = 2 * options.attach},
+                 [closing = session](CallWatch& watch) { closing->Close(watch); });
+  lock.lock();
+  // One that hangs in its end is over all the same: its thread has it.
+  session.reset();
+  phase = Phase::kClosed;
+  changed.notify_all();
+  if (report.outcome != Outcome::kDone) return LibraryError(report);
+  return {};
+}
+
+base::Result<Driver::Lease> Driver::State::Exclusive(nanoseconds release) {
+  Lock lock(mutex);
+  if (draining || leased || stopping) {
+    return base::Error(base::ErrorCode::kBusy, "the driver is being released already")
+        .WithHint("try again when the change that needs it is done");
+  }
+  draining = true;
+  TellShares(lock);
+  base::Result<void> closed = Drain(lock, release) ? Close(lock) : BusyError(lock);
+  if (closed.ok()) closed = CheckNoOpenNodes();
+  draining = false;
+  leased = closed.ok();
+  // Refused if it is leased, else they go on.
+  AdmitAll();
+  changed.notify_all();
+  if (!closed.ok()) return std::move(closed).error();
+  return Lease(shared_from_this());
+}
+
+// With the mutex held.
+void Driver::State::StartGate(nanoseconds release, std::function<void(base::Result<Lease>)> done) {
+  ++gates;
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  std::thread([self = shared_from_this(), release, done = std::move(done)]() mutable {
+    pthread_setname_np(pthread_self(), "driver-gate");
+    done(self->Exclusive(release));
+    done = nullptr;
+    const std::scoped_lock lock(self->mutex);
+    --self->gates;
+    self->changed.notify_all();
+  }).detach();
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+// Closes the session that had to wait for calls that were given up; the next job opens another.
+void Driver::State::Retire() {
+  retire = false;
+  StartGate(options.release, [this](const base::Result<Lease>& lease) {
+    if (lease.ok()) return;
+    const std::scoped_lock lock(mutex);
+    retire = given_up > 0;
+  });
+}
+
+Driver::Lease::~Lease() {
+  if (!state_) return;
+  const std::scoped_lock lock(state_->mutex);
+  state_->leased = false;
+  state_->changed.notify_all();
+}
+
+Driver::Share::Share(std::shared_ptr<State> state, std::string name, std::function<void()> wanted)
+    : state_(std::move(state)),
+      session_(state_->session),
+      name_(std::move(name)),
+      wanted_(std::move(wanted)) {
+  state_->shares.push_back(this);
+}
+
+Driver::Share::~Share() {
+  session_.reset();
+  const std::scoped_lock lock(state_->mutex);
+  std::erase(state_->shares, this);
+  state_->changed.notify_all();
+}
+
+bool Driver::Share::wanted() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->draining || state_->stopping;
+}
+
+std::unique_ptr<Driver::Share> Driver::ShareSession(std::string name,
+                                                    std::function<void()> wanted) {
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->phase != State::Phase::kOpen || state_->draining) return nullptr;
+  return std::unique_ptr<Share>(new Share(state_, std::move(name), std::move(wanted)));
+}
+
+Driver::Driver(Options options)
+    : state_(std::make_shared<State>(std::move(options))), lanes_(state_->options.lanes) {
+  state_->lanes = &lanes_;
+}
+
+Driver::~Driver() {
+  std::deque<State::Pending> refused;
+  std::shared_ptr<Session> session;
+  {
+    const std::scoped_lock lock(state_->mutex);
+    state_->stopping = true;
+    std::swap(state_->pending, refused);
+    state_->changed.notify_all();
+  }
+  for (State::Pending& each : refused) {
+    each.job = nullptr;
+    each.done({Outcome::kStopped, "", {}, std::nullopt});
+  }
+  {
+    Lock lock(state_->mutex);
+    state_->changed.wait(lock, [this] {
+      return state_->gates == 0 && state_->phase != State::Phase::kOpening &&
+             state_->uses == state_->given_up;
+    });
+    if (state_->uses == 0) std::swap(state_->session, session);
+    state_->lanes = nullptr;  // whoever is still in the session closes it
+  }
+  if (!session) return;
+  // What depends on the end of a session has waited for it; here that of the process does as well.
+  const nanoseconds limit = state_->options.call;
+  (void)lanes_.Run("", {.call = limit, .job = limit},
+                   [session = std::move(session)](CallWatch& watch) { session->Close(watch); });
+}
+
+const Driver::Options& Driver::options() const { return state_->options; }
+
+JobLimits Driver::LimitsFor(nanoseconds longest) const {
+  const Options& its = options();
+  // However quick its calls, a job that lasts so long is of no use to anybody.
+  return {.call = its.call, .job = its.attach + longest + 10 * its.call};
+}
+
+void Driver::Submit(std::string gpu, const JobLimits& limits, Job job, Done done) {
+  Lock lock(state_->mutex);
+  if (!state_->stopping) {
+    state_->Submit({std::move(gpu), limits, std::move(job), std::move(done)});
+    return;
+  }
+  lock.unlock();
+  done({Outcome::kStopped, "", {}, std::nullopt});
+}
+
+Driver::Report Driver::Run(std::string gpu, const JobLimits& limits, Job job) {
+  struct Answer {
+    std::mutex mutex;
+    std::condition_variable come;
+    std::optional<Report> report;
+  };
+  const auto answer = std::make_shared<Answer>();
+  Submit(std::move(gpu), limits, std::move(job), [answer](const Report& report) {
+    const std::scoped_lock lock(answer->mutex);
+    answer->report = report;
+    answer->come.notify_all();
+  });
+  Lock lock(answer->mutex);
+  answer->come.wait(lock, [&] { return answer->report.has_value(); });
+  return *answer->report;
+}
+
+base::Result<Driver::Lease> Driver::Exclusive(nanoseconds release) {
+  return state_->Exclusive(release);
+}
+
+void Driver::SubmitExclusive(nanoseconds release, std::function<void(base::Result<Lease>)> done) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->StartGate(release, std::move(done));
+}
+
+base::Result<void> Driver::CloseIf(const std::function<bool(const Session&)>& meant) {
+  {
+    Lock lock(state_->mutex);
+    if (state_->phase == State::Phase::kClosed) return {};
+    if (state_->session && !meant(*state_->session)) return {};
+    if (state_->given_up > 0) {
+      state_->retire = true;
+      return state_->BusyError(lock);
+    }
+  }
+  base::Result<Lease> lease = Exclusive();
+  if (lease.ok()) return {};
+  const std::scoped_lock lock(state_->mutex);
+  state_->retire = state_->given_up > 0;
+  return std::move(lease).error();
+}
+
+base::Result<void> Driver::Release() {
+  return CloseIf([](const Session&) { return true; });
+}
+
+base::Result<void> Driver::Reopen(std::uint64_t generation) {
+  return CloseIf(
+      [generation](const Session& session) { return session.generation() == generation; });
+}
+
+}  // namespace partita::hw::nvml
