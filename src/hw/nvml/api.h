@@ -128,7 +128,7 @@ struct Api {
 
 #undef PARTITA_NVML_FUNCTION
 
-// Makes calls on the driver thread, each under the job's watch.
+// Makes calls in a job of the driver, each under its watch.
 class Caller {
  public:
   Caller(const Api& its_api, CallWatch& watch) : api(its_api), watch_(watch) {}

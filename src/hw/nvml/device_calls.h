@@ -15,7 +15,7 @@
 
 namespace partita::hw::nvml {
 
-// On the driver thread. Once the GPU is lost, the session over or the job abandoned, nothing more
+// In a job of the driver. Once the GPU is lost, the session over or the job abandoned, nothing more
 // is asked.
 class DeviceCalls {
  public:

@@ -1,4 +1,4 @@
-// What NVML says of one GPU. All on the driver thread; none of them fails: what is missing stays
+// What NVML says of one GPU. All in a job of the driver; none of them fails: what is missing stays
 // absent, and `calls` knows why.
 #pragma once
 

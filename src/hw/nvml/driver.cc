@@ -1,18 +1,15 @@
 #include "hw/nvml/driver.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <thread>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "hw/nvml/open_nodes.h"
+#include "hw/nvml/quiet_thread.h"
 #include "hw/nvml/running_time.h"
 
 namespace partita::hw::nvml {
@@ -118,11 +115,11 @@ struct Driver::State : std::enable_shared_from_this<Driver::State> {
     return phase == Phase::kClosed || (phase == Phase::kOpen && uses == 0 && shares.empty());
   }
   void TellShares(Lock& lock) const;
-  base::Result<Lease> Exclusive(nanoseconds release);
+  base::Result<void> MakeNobodys(nanoseconds release, bool lease);
   bool Drain(Lock& lock, nanoseconds release);
   base::Result<void> Close(Lock& lock);
   [[nodiscard]] base::Error BusyError(Lock& lock) const;
-  void StartGate(nanoseconds release, std::function<void(base::Result<Lease>)> done);
+  void StartGate(std::function<void()> body);
   void Retire();
 };
 
@@ -304,7 +301,9 @@ base::Result<void> Driver::State::Close(Lock& lock) {
   return {};
 }
 
-base::Result<Driver::Lease> Driver::State::Exclusive(nanoseconds release) {
+// `lease`: it stays nobody's until the lease is given back; else the next job opens another
+// session.
+base::Result<void> Driver::State::MakeNobodys(nanoseconds release, bool lease) {
   Lock lock(mutex);
   if (draining || leased || stopping) {
     return base::Error(base::ErrorCode::kBusy, "the driver is being released already")
@@ -315,37 +314,30 @@ base::Result<Driver::Lease> Driver::State::Exclusive(nanoseconds release) {
   base::Result<void> closed = Drain(lock, release) ? Close(lock) : BusyError(lock);
   if (closed.ok()) closed = CheckNoOpenNodes();
   draining = false;
-  leased = closed.ok();
+  leased = lease && closed.ok();
   // Refused if it is leased, else they go on.
   AdmitAll();
   changed.notify_all();
-  if (!closed.ok()) return std::move(closed).error();
-  return Lease(shared_from_this());
+  return closed;
 }
 
-// With the mutex held.
-void Driver::State::StartGate(nanoseconds release, std::function<void(base::Result<Lease>)> done) {
+// With the mutex held. `body` may block.
+void Driver::State::StartGate(std::function<void()> body) {
   ++gates;
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread([self = shared_from_this(), release, done = std::move(done)]() mutable {
-    pthread_setname_np(pthread_self(), "driver-gate");
-    done(self->Exclusive(release));
-    done = nullptr;
+  StartQuietThread("driver-gate", [self = shared_from_this(), body = std::move(body)]() mutable {
+    body();
+    body = nullptr;
     const std::scoped_lock lock(self->mutex);
     --self->gates;
     self->changed.notify_all();
   }).detach();
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
-// Closes the session that had to wait for calls that were given up; the next job opens another.
+// Closes the session that had to wait for calls that were given up.
 void Driver::State::Retire() {
   retire = false;
-  StartGate(options.release, [this](const base::Result<Lease>& lease) {
-    if (lease.ok()) return;
+  StartGate([this] {
+    if (MakeNobodys(options.release, false).ok()) return;
     const std::scoped_lock lock(mutex);
     retire = given_up > 0;
   });
@@ -455,12 +447,13 @@ Driver::Report Driver::Run(std::string gpu, const JobLimits& limits, Job job) {
 }
 
 base::Result<Driver::Lease> Driver::Exclusive(nanoseconds release) {
-  return state_->Exclusive(release);
+  TRY_VOID(state_->MakeNobodys(release, true));
+  return Lease(state_);
 }
 
 void Driver::SubmitExclusive(nanoseconds release, std::function<void(base::Result<Lease>)> done) {
   const std::scoped_lock lock(state_->mutex);
-  state_->StartGate(release, std::move(done));
+  state_->StartGate([this, release, done = std::move(done)] { done(Exclusive(release)); });
 }
 
 base::Result<void> Driver::CloseIf(const std::function<bool(const Session&)>& meant) {
@@ -473,11 +466,11 @@ base::Result<void> Driver::CloseIf(const std::function<bool(const Session&)>& me
       return state_->BusyError(lock);
     }
   }
-  base::Result<Lease> lease = Exclusive();
-  if (lease.ok()) return {};
+  base::Result<void> closed = state_->MakeNobodys(options().release, false);
+  if (closed.ok()) return {};
   const std::scoped_lock lock(state_->mutex);
   state_->retire = state_->given_up > 0;
-  return std::move(lease).error();
+  return closed;
 }
 
 base::Result<void> Driver::Release() {

@@ -1,7 +1,6 @@
 #include "hw/nvml/lanes.h"
 
 #include <pthread.h>
-#include <signal.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <utility>
 
+#include "hw/nvml/quiet_thread.h"
 #include "hw/nvml/running_time.h"
 
 namespace partita::hw::nvml {
@@ -25,18 +25,6 @@ using Clock = std::chrono::steady_clock;
 constexpr nanoseconds kTick = milliseconds(50);
 constexpr nanoseconds kShortestStep = milliseconds(1);
 constexpr nanoseconds kSlack = milliseconds(50);
-
-// Signals belong to the program's own threads.
-template <typename Body>
-std::thread StartThread(Body body) {
-  sigset_t all;
-  sigset_t before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread(std::move(body));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
-}
 
 // "driver/07:00.0": the kernel keeps 15 characters, and the end of an address tells most.
 std::string LaneName(const std::string& gpu) {
@@ -117,10 +105,8 @@ struct Lanes::State : std::enable_shared_from_this<Lanes::State> {
 };
 
 void Lanes::State::StartWorker() {
-  worker = StartThread([self = shared_from_this(), me = service] {
-    pthread_setname_np(pthread_self(), "driver");
-    self->Serve(me);
-  });
+  worker =
+      StartQuietThread("driver", [self = shared_from_this(), me = service] { self->Serve(me); });
 }
 
 // Why a job cannot run now.
@@ -319,10 +305,7 @@ Lanes::Lanes() : Lanes(Options()) {}
 Lanes::Lanes(const Options& options) : state_(std::make_shared<State>(options)) {
   const std::scoped_lock lock(state_->mutex);
   state_->StartWorker();
-  state_->watcher = StartThread([state = state_] {
-    pthread_setname_np(pthread_self(), "driver-watch");
-    state->Watch();
-  });
+  state_->watcher = StartQuietThread("driver-watch", [state = state_] { state->Watch(); });
 }
 
 Lanes::~Lanes() {

@@ -2,9 +2,14 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -184,6 +189,162 @@ TEST(Lanes, ServesSeveralThreads) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count, 400);
+}
+
+// Late at once, and never given up.
+constexpr Lanes::Options kEager{.late = std::chrono::nanoseconds(1), .most_waiting = 2};
+
+void WaitFor(const char* what, const std::function<bool()>& condition) {
+  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (!condition()) {
+    ASSERT_LT(std::chrono::steady_clock::now(), limit) << what;
+    std::this_thread::yield();
+  }
+}
+
+// Reports by the order in which they come.
+class Reports {
+ public:
+  Lanes::Done Collect(std::string name) {
+    return [this, name = std::move(name)](const Lanes::Report& report) {
+      const std::scoped_lock lock(mutex_);
+      all_.emplace_back(name, report.outcome);
+    };
+  }
+  [[nodiscard]] std::vector<std::pair<std::string, Outcome>> All() const {
+    const std::scoped_lock lock(mutex_);
+    return all_;
+  }
+  void WaitForCount(std::size_t count) const {
+    WaitFor("reports", [&] { return All().size() >= count; });
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::pair<std::string, Outcome>> all_;
+};
+
+// Threads of this process by name.
+std::size_t CountThreads(const std::string& name) {
+  std::size_t count = 0;
+  for (const auto& task : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "comm");
+    std::string text;
+    std::getline(file, text);
+    if (text.starts_with(name)) ++count;
+  }
+  return count;
+}
+
+TEST(Lanes, ASlowGpuDelaysNobodyAndHasItsThreadOnlyWhileItIsSlow) {
+  Lanes lanes(kEager);
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  constexpr std::size_t kSlow = 64;
+  for (std::size_t i = 0; i < kSlow; ++i) {
+    lanes.Submit("slow " + std::to_string(i), kPatient, HangingJob(gate), reports.Collect("slow"));
+  }
+  WaitFor("a lane for each", [&] { return lanes.lanes() == kSlow; });
+  EXPECT_EQ(lanes.Run("quick", kPatient, [](CallWatch&) {}).outcome, Outcome::kDone);
+  EXPECT_TRUE(reports.All().empty());
+  EXPECT_EQ(lanes.Running().size(), kSlow);
+  EXPECT_EQ(lanes.Running()[0], (CallAt{"slow 0", "nvmlDeviceGetTemperature", false}));
+  EXPECT_EQ(CountThreads("driver/"), kSlow);
+
+  gate->Open();
+  reports.WaitForCount(kSlow);
+  WaitFor("no lane any more", [&] { return lanes.lanes() == 0; });
+  WaitFor("one worker and the watch", [&] { return CountThreads("driver") == 2; });
+  EXPECT_EQ(CountThreads("driver-watch"), 1U);
+  for (const auto& [name, outcome] : reports.All()) EXPECT_EQ(outcome, Outcome::kDone);
+}
+
+TEST(Lanes, QuickGpusShareOneThread) {
+  Lanes lanes({.late = hours(1), .most_waiting = 2});
+  Reports reports;
+  for (int i = 0; i < 64; ++i) {
+    lanes.Submit(
+        std::to_string(i), kPatient, [](CallWatch&) {}, reports.Collect("quick"));
+  }
+  reports.WaitForCount(64);
+  EXPECT_EQ(lanes.lanes(), 0U);
+}
+
+TEST(Lanes, JobsOfASlowGpuKeepTheirOrderInItsLane) {
+  Lanes lanes(kEager);
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  lanes.Submit("gpu 0", kPatient, HangingJob(gate), reports.Collect("first"));
+  lanes.Submit(
+      "gpu 0", kPatient, [](CallWatch&) {}, reports.Collect("second"));
+  WaitFor("its lane", [&] { return lanes.lanes() == 1; });
+  lanes.Submit(
+      "gpu 0", kPatient, [](CallWatch&) {}, reports.Collect("third"));
+  lanes.Submit(
+      "gpu 0", kPatient, [](CallWatch&) {}, reports.Collect("one too many"));
+  reports.WaitForCount(1);
+  gate->Open();
+  reports.WaitForCount(4);
+  EXPECT_EQ(reports.All(),
+            (std::vector<std::pair<std::string, Outcome>>{{"one too many", Outcome::kCrowded},
+                                                          {"first", Outcome::kDone},
+                                                          {"second", Outcome::kDone},
+                                                          {"third", Outcome::kDone}}));
+}
+
+TEST(Lanes, WhoWaitsForAGpuThatIsGivenUpIsTold) {
+  Lanes lanes({.late = std::chrono::nanoseconds(1), .most_waiting = 8});
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  lanes.Submit("gpu 0", {.call = milliseconds(200), .job = hours(1)}, HangingJob(gate),
+               reports.Collect("hung"));
+  lanes.Submit(
+      "gpu 0", kPatient, [](CallWatch&) {}, reports.Collect("behind it"));
+  reports.WaitForCount(2);
+  EXPECT_EQ(reports.All(), (std::vector<std::pair<std::string, Outcome>>{
+                               {"hung", Outcome::kHung}, {"behind it", Outcome::kQuarantined}}));
+  EXPECT_EQ(lanes.Running(), (std::vector<CallAt>{{"gpu 0", "nvmlDeviceGetTemperature", true}}));
+  gate->Open();
+}
+
+TEST(Lanes, ACompletionMaySubmitAndIsCalledWithoutALock) {
+  Lanes lanes;
+  Reports reports;
+  const auto held = std::make_shared<int>(1);
+  lanes.Submit(
+      "gpu 0", kPatient, [held](CallWatch&) {},
+      [&, weak = std::weak_ptr<int>(held)](const Lanes::Report&) {
+        EXPECT_EQ(weak.use_count(), 1) << "the job is gone, but for the test's own";
+        lanes.Submit(
+            "gpu 0", kPatient, [](CallWatch&) {}, reports.Collect("next"));
+      });
+  reports.WaitForCount(1);
+}
+
+TEST(Lanes, WhatHasNotBegunAtTheEndIsTold) {
+  Reports reports;
+  const auto gate = std::make_shared<Gate>();
+  const auto begun = std::make_shared<Gate>();
+  std::thread opener;
+  {
+    Lanes lanes({.late = hours(1), .most_waiting = 2});
+    lanes.Submit(
+        "gpu 0", kPatient,
+        [gate, begun](CallWatch&) {
+          begun->Open();
+          gate->Wait();
+        },
+        reports.Collect("running"));
+    begun->Wait();
+    lanes.Submit(
+        "gpu 1", kPatient, [](CallWatch&) {},
+        [&](const Lanes::Report& report) { reports.Collect("queued")(report); });
+    opener = std::thread([gate] { gate->Open(); });
+  }
+  opener.join();
+  const auto all = reports.All();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[0], (std::pair<std::string, Outcome>{"running", Outcome::kDone}));
 }
 
 }  // namespace

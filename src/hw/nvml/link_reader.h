@@ -1,4 +1,4 @@
-// How the GPUs of this machine reach each other. On the driver thread.
+// How the GPUs of this machine reach each other. In a job of the driver.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The MIG side of one GPU. On the driver thread.
+// The MIG side of one GPU. In a job of the driver.
 #pragma once
 
 #include <optional>
