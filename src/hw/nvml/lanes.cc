@@ -8,6 +8,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -81,7 +82,8 @@ struct Lanes::State : std::enable_shared_from_this<Lanes::State> {
   Tasks queue;
   std::shared_ptr<Task> current;  // of the worker
   std::map<std::string, Lane> lanes;
-  std::uint64_t service = 0;  // which thread is the worker; another that comes back is a lane
+  std::set<std::string> slow;  // GPUs whose last job was late: the next begins in a lane
+  std::uint64_t service = 0;   // which thread is the worker; another that comes back is a lane
   bool stopping = false;
   bool watch_idle = false;
   std::thread worker, watcher;
@@ -166,6 +168,8 @@ void Lanes::State::Serve(std::uint64_t me) {
       continue;
     }
     current = task;
+    // Or the others would wait for it each time until it is late once more.
+    if (slow.contains(task->gpu)) MakeLane(task);
     RunJob(lock, task);
     if (service != me) return ServeLane(lock, task);
     current.reset();
@@ -180,6 +184,7 @@ void Lanes::State::ServeLane(Lock& lock, const std::shared_ptr<Task>& first) {
   for (std::shared_ptr<Task> task = first; task;) {
     if (task->given_up) break;  // whoever waited for it, and waited here, was told
     lane.running.reset();
+    if (task->ran < options.late) slow.erase(gpu);
     Finish(lock, task, {});
     task.reset();
     while (!task && !lane.waiting.empty()) {
@@ -269,6 +274,7 @@ void Lanes::State::Look(nanoseconds counted, std::vector<End>& ends) {
 // The worker's thread stays with its job, and a fresh one takes the others.
 void Lanes::State::MakeLane(const std::shared_ptr<Task>& task) {
   lanes[task->gpu].running = task;
+  slow.insert(task->gpu);
   current.reset();
   // Jobs of one GPU keep their order, also against those that come from now on.
   Tasks others;

@@ -1,5 +1,8 @@
 #include "hw/nvml/lanes.h"
 
+#include <pthread.h>
+
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <filesystem>
@@ -257,6 +260,28 @@ TEST(Lanes, ASlowGpuDelaysNobodyAndHasItsThreadOnlyWhileItIsSlow) {
   WaitFor("one worker and the watch", [&] { return CountThreads("driver") == 2; });
   EXPECT_EQ(CountThreads("driver-watch"), 1U);
   for (const auto& [name, outcome] : reports.All()) EXPECT_EQ(outcome, Outcome::kDone);
+}
+
+std::string ThreadName() {
+  std::array<char, 16> name{};
+  pthread_getname_np(pthread_self(), name.data(), name.size());
+  return name.data();
+}
+
+TEST(Lanes, AGpuThatWasSlowBeginsInALaneUntilItIsQuickAgain) {
+  Lanes lanes({.late = milliseconds(100), .most_waiting = 2});
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  lanes.Submit("0000:07:00.0", kPatient, HangingJob(gate), reports.Collect("slow"));
+  WaitFor("its lane", [&] { return lanes.lanes() == 1; });
+  gate->Open();
+  WaitFor("its end", [&] { return lanes.lanes() == 0; });
+  std::vector<std::string> names;
+  for (int i = 0; i < 2; ++i) {
+    (void)lanes.Run("0000:07:00.0", kPatient, [&](CallWatch&) { names.push_back(ThreadName()); });
+    WaitFor("no lane", [&] { return lanes.lanes() == 0; });
+  }
+  EXPECT_EQ(names, (std::vector<std::string>{"driver/07:00.0", "driver"}));
 }
 
 TEST(Lanes, QuickGpusShareOneThread) {
