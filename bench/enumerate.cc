@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -57,9 +58,10 @@ bool MeasureWhole(const partita::hw::ReaderOptions& options) {
 
 bool MeasureNvml(const std::vector<partita::model::PciAddress>& gpus) {
   const auto start = Clock::now();
-  partita::hw::nvml::Reader reader({.path = "", .driver_root = "/"}, {});
+  const std::shared_ptr<partita::hw::nvml::Driver> driver = partita::hw::MakeDriver({});
+  partita::hw::nvml::Reader reader(driver);
   const partita::hw::nvml::Facts facts = reader.Read({.gpus = gpus, .readings = false});
-  (void)reader.Release();
+  (void)driver->Release();
   return Print(start, facts);
 }
 
