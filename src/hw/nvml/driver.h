@@ -123,8 +123,9 @@ class Driver {
   // whose driver was replaced, or that does not know of all GPUs.
   [[nodiscard]] base::Result<void> Reopen(std::uint64_t generation);
 
-  // In a job, or while one's own Share lives. `name` is for the error of an Exclusive that waits
-  // for it in vain; `wanted` is called when one begins to wait, on any thread, and must not block.
+  // Null where no session is open, or the one that is shall close: a job opens the next. `name` is
+  // for the error of an Exclusive that waits in vain; `wanted` is called when one begins to wait,
+  // on any thread, and must neither block nor end the share. All shares go before the driver does.
   [[nodiscard]] std::unique_ptr<Share> ShareSession(std::string name, std::function<void()> wanted);
 
   // Which calls run now, also those that were given up.
