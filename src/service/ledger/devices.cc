@@ -1,5 +1,7 @@
 #include "service/ledger/devices.h"
 
+#include <string_view>
+
 #include <fmt/format.h>
 
 namespace partita::service::ledger {
@@ -24,11 +26,15 @@ std::string Key(const VfioDevice& device) { return device.pci.ToString(); }
 
 std::string Text(const WholeGpu& gpu) { return gpu.uuid.value(); }
 
+std::string_view Name(const MigDevice& device) {
+  if (!device.uuid.value().empty()) return device.uuid.value();
+  return device.compute.size == kAllComputeSlices ? "the GPU instance"
+                                                  : "a MIG device still to be made";
+}
+
 std::string Text(const MigDevice& device) {
-  return fmt::format(
-      "{} (profile {} at slice {} of {})",
-      device.uuid.value().empty() ? "a MIG device still to be made" : device.uuid.value(),
-      device.profile, device.memory.start, device.gpu.uuid);
+  return fmt::format("{} (profile {} at slice {} of {})", Name(device), device.profile,
+                     device.memory.start, device.gpu.uuid);
 }
 
 std::string Text(const Share& share) {
