@@ -1,0 +1,110 @@
+#include "service/ledger/gate.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "model/holder.h"
+#include "model/unread.h"
+
+namespace partita::service::ledger {
+namespace {
+
+bool Meet(const Device& a, const Device& b) { return Overlap({a}, {b}) != Clash::kNone; }
+
+const model::Gpu* FindGpu(const model::Inventory& inventory, const Board& board) {
+  const auto found = std::find_if(
+      inventory.gpus.begin(), inventory.gpus.end(),
+      [&](const model::Gpu& gpu) { return gpu.uuid && gpu.uuid->value() == board.value(); });
+  return found == inventory.gpus.end() ? nullptr : &*found;
+}
+
+Device PlaceOf(const model::Gpu& gpu, const model::GpuInstance& instance) {
+  return WholeInstance({*gpu.uuid, gpu.pci}, instance.profile, instance.placement);
+}
+
+// Where a process or a hidden holder is: in its GPU instance, or anywhere on the GPU.
+Device PlaceOf(const model::Gpu& gpu, const std::optional<model::GpuInstanceId>& id) {
+  if (id && gpu.mig)
+    for (const model::GpuInstance& instance : gpu.mig->instances)
+      if (instance.id == *id) return PlaceOf(gpu, instance);
+  return WholeGpu{*gpu.uuid, gpu.pci};
+}
+
+void AddHolders(const State& state,
+                const Device& device,
+                const std::string& plan,
+                std::vector<Blocker>& blockers) {
+  for (const Holder& holder : HoldersOf(state)) {
+    if (!Meet(device, holder.use.device) || holder.owner == Owner(Operation{plan})) continue;
+    blockers.push_back({BlockerKind::kHolder, holder.use.device, ToString(holder.owner), {}});
+  }
+  for (const auto& [key, seen] : state.instances) {
+    const Device place = WholeInstance(seen.gpu, seen.profile, seen.memory);
+    if (seen.foreign && Meet(device, place))
+      blockers.push_back({BlockerKind::kForeignInstance,
+                          place,
+                          fmt::format("GPU instance {}, which is not of our making", seen.id),
+                          {},
+                          "destroy it, or add it to the node's layout"});
+  }
+}
+
+void AddUsers(const model::Gpu& gpu, const Device& device, std::vector<Blocker>& blockers) {
+  for (const model::Process& process : gpu.processes) {
+    const Device place = PlaceOf(gpu, process.gpu_instance);
+    if (Meet(device, place))
+      blockers.push_back({BlockerKind::kProcess, place, model::HolderText(process), process.pid});
+  }
+  for (const model::HiddenHolder& hidden : gpu.hidden_holders) {
+    const Device place = PlaceOf(gpu, hidden.gpu_instance);
+    if (Meet(device, place))
+      blockers.push_back(
+          {BlockerKind::kHidden, place, model::HolderText(hidden), {}, model::kHiddenHolderHint});
+  }
+  if (const auto why = model::WhyHoldersUnknown(gpu))
+    blockers.push_back({BlockerKind::kUnknown, device, why->ToString(), {}, why->hint()});
+}
+
+}  // namespace
+
+std::vector<Blocker> WhoBlocks(const State& state,
+                               const model::Inventory& inventory,
+                               const Device& device,
+                               const std::string& plan) {
+  std::vector<Blocker> blockers;
+  AddHolders(state, device, plan, blockers);
+  // Of a GPU under vfio the ledger is the only one who knows.
+  if (std::holds_alternative<VfioDevice>(device)) return blockers;
+  const model::Gpu* gpu = FindGpu(inventory, BoardOf(device));
+  if (gpu == nullptr) {
+    blockers.push_back({BlockerKind::kUnknown,
+                        device,
+                        fmt::format("{} is not there to be asked who uses it", ToString(device)),
+                        {}});
+  } else {
+    AddUsers(*gpu, device, blockers);
+  }
+  return blockers;
+}
+
+std::set<model::InstanceKey> Pinned(const State& state, const model::Inventory& inventory) {
+  const std::vector<Holder> holders = HoldersOf(state);
+  std::set<model::InstanceKey> pinned;
+  for (const model::Gpu& gpu : inventory.gpus) {
+    if (!gpu.uuid || !gpu.mig) continue;
+    for (const model::GpuInstance& instance : gpu.mig->instances) {
+      const Device place = PlaceOf(gpu, instance);
+      // An operation is the one that plans.
+      if (std::any_of(holders.begin(), holders.end(), [&](const Holder& holder) {
+            return !std::holds_alternative<Operation>(holder.owner) &&
+                   Meet(place, holder.use.device);
+          }))
+        pinned.insert({*gpu.uuid, instance.profile, instance.placement.start});
+    }
+  }
+  return pinned;
+}
+
+}  // namespace partita::service::ledger
