@@ -124,6 +124,8 @@ tidy: setup-build+test+bench+tidy build/tidy/build.ninja ## clang-tidy, newest c
 nightly: ## Hours: full thread sanitizer, long soak, fuzzing, ten cluster cycles, every mutant, tidy
 	@$(MAKE) tsan-all
 	@$(MAKE) soak SOAK_SECONDS=600
+	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_OPERATIONS=100000 \
+	  build/release/bin/partita_ledger_disk_test --gtest_filter='RandomLedger.*'
 	@$(MAKE) fuzz FUZZ_SECONDS=300
 	@PARTITA_E2E_CYCLES=10 $(MAKE) e2e E2E_ONLY=cycles
 	@$(MAKE) e2e E2E_PATHS=e2e/scenarios/nightly

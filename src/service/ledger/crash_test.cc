@@ -104,8 +104,7 @@ class Script {
 
 void PutFiles(const std::string& directory, const std::map<std::string, std::string>& files) {
   const std::vector<std::string> old = base::ListDirectory(directory).value();
-  for (const std::string& name : old)
-    ASSERT_TRUE(base::RemoveTree(directory + "/" + name).ok());
+  for (const std::string& name : old) ASSERT_TRUE(base::RemoveTree(directory + "/" + name).ok());
   for (const auto& [name, bytes] : files)
     ASSERT_TRUE(base::WriteFile(directory + "/" + name, bytes, 0600).ok());
 }
