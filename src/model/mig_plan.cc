@@ -69,16 +69,21 @@ bool ModeNeedsReset(const Gpu& gpu) {
   return gpu.architecture != Architecture::kUnknown && gpu.architecture < Architecture::kHopper;
 }
 
-std::vector<LiveInstance> LiveInstances(const Gpu& gpu, const MigGeometry& geometry) {
+std::vector<LiveInstance> LiveInstances(const Gpu& gpu,
+                                        const MigGeometry& geometry,
+                                        const PinnedInstances& pinned) {
   std::vector<LiveInstance> live;
   if (!gpu.mig) return live;
   for (const GpuInstance& instance : gpu.mig->instances) {
     LiveInstance entry;
     entry.id = instance.id;
     entry.place = {PositionOf(geometry, instance.profile), instance.placement.start};
+    entry.pinned =
+        gpu.uuid && pinned.contains({*gpu.uuid, instance.profile, instance.placement.start});
     for (const ComputeInstance& compute : instance.compute_instances) {
       entry.compute.push_back({compute.id, compute.slice_count,
-                               IsInUse(gpu, instance.id, compute.id), compute.placement.start});
+                               entry.pinned || IsInUse(gpu, instance.id, compute.id),
+                               compute.placement.start});
     }
     entry.offered = instance.offered;
     live.push_back(std::move(entry));
@@ -96,7 +101,8 @@ DeviceCounts PresentDevices(const Gpu& gpu, const MigGeometry& geometry) {
 
 std::variant<GpuPlan, Refusal> PlanGpu(const Gpu& gpu,
                                        const MigPlanner& planner,
-                                       const GpuGoal& goal) {
+                                       const GpuGoal& goal,
+                                       const PinnedInstances& pinned) {
   GpuPlan plan;
   if (!gpu.mig) {
     if (!goal.mig_enabled) return plan;
@@ -111,7 +117,7 @@ std::variant<GpuPlan, Refusal> PlanGpu(const Gpu& gpu,
   plan.request = gpu.mig->pending_enabled != goal.mig_enabled ||
                  (plan.mode != ModeChange::kNone && !plan.reset);
 
-  auto layout = planner.Plan(LiveInstances(gpu, planner.geometry()), goal.devices);
+  auto layout = planner.Plan(LiveInstances(gpu, planner.geometry(), pinned), goal.devices);
   if (auto* impossible = std::get_if<NoLayout>(&layout))
     return Refusal{std::move(impossible->text), "", std::move(impossible->nearest)};
   plan.layout = std::move(std::get<LayoutPlan>(layout));

@@ -4,10 +4,12 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "model/instance_key.h"
 #include "model/inventory.h"
 #include "model/mig_planner.h"
 
@@ -54,10 +56,16 @@ struct Refusal {
 // Before Hopper a mode change needs a GPU reset.
 [[nodiscard]] bool ModeNeedsReset(const Gpu& gpu);
 
+// GPU instances that somebody holds or has reserved, of any GPU.
+using PinnedInstances = std::set<InstanceKey>;
+
 // The instances of a GPU as the planner sees them: positions in the geometry of this GPU instead of
 // driver ids, and who is in use. A process that the driver assigns to no instance may use any, and
-// so may one of which nobody knows.
-[[nodiscard]] std::vector<LiveInstance> LiveInstances(const Gpu& gpu, const MigGeometry& geometry);
+// so may one of which nobody knows. Those that are `pinned` must stay as they are, with all their
+// compute instances, although nothing runs in them: somebody was given them.
+[[nodiscard]] std::vector<LiveInstance> LiveInstances(const Gpu& gpu,
+                                                      const MigGeometry& geometry,
+                                                      const PinnedInstances& pinned = {});
 
 // The devices of a GPU, as a request would name them: what `export` shows and `assert` compares.
 // GPU instances without compute instances are nobody's device.
@@ -71,7 +79,8 @@ void NameBlockers(const Gpu& gpu, GpuPlan& plan);
 // instances that no device needs go as well.
 [[nodiscard]] std::variant<GpuPlan, Refusal> PlanGpu(const Gpu& gpu,
                                                      const MigPlanner& planner,
-                                                     const GpuGoal& goal);
+                                                     const GpuGoal& goal,
+                                                     const PinnedInstances& pinned = {});
 
 // One planner for all GPUs of a kind: making one costs more than planning with it.
 class MigPlanners {

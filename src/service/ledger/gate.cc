@@ -89,9 +89,9 @@ std::vector<Blocker> WhoBlocks(const State& state,
   return blockers;
 }
 
-std::set<model::InstanceKey> Pinned(const State& state, const model::Inventory& inventory) {
+model::PinnedInstances Pinned(const State& state, const model::Inventory& inventory) {
   const std::vector<Holder> holders = HoldersOf(state);
-  std::set<model::InstanceKey> pinned;
+  model::PinnedInstances pinned;
   for (const model::Gpu& gpu : inventory.gpus) {
     if (!gpu.uuid || !gpu.mig) continue;
     for (const model::GpuInstance& instance : gpu.mig->instances) {

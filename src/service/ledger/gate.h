@@ -5,12 +5,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "model/instance_key.h"
 #include "model/inventory.h"
+#include "model/mig_plan.h"
 #include "service/ledger/state.h"
 
 namespace partita::service::ledger {
@@ -41,7 +40,6 @@ struct Blocker {
 
 // The GPU instances, of those that exist, that somebody holds or has reserved, whether or not a
 // process is in them: a plan must leave them where they are.
-[[nodiscard]] std::set<model::InstanceKey> Pinned(const State& state,
-                                                  const model::Inventory& inventory);
+[[nodiscard]] model::PinnedInstances Pinned(const State& state, const model::Inventory& inventory);
 
 }  // namespace partita::service::ledger

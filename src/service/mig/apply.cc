@@ -61,7 +61,7 @@ class Application {
     look_ = reader_.Read();
     if (!look_.driver) return model::WhyNoDriver(look_);
     TRY(goal, Goal());
-    NodePlan plan = PlanNode(look_, goal);
+    NodePlan plan = PlanNode(look_, goal, options_.pinned);
     if (options_.skip_reset) plan = WithoutResets(std::move(plan));
     if (plan.Refused()) return PlanError(base::ErrorCode::kConflict, look_, plan);
     if (plan.Blocked()) return PlanError(base::ErrorCode::kBusy, look_, plan);
@@ -125,7 +125,7 @@ class Application {
       };
       const auto target = std::find_if(goal->begin(), goal->end(), mine);
       if (target == goal->end()) continue;
-      const NodePlan plan = PlanNode(look_, {*target});
+      const NodePlan plan = PlanNode(look_, {*target}, options_.pinned);
       if (plan.Refused() || plan.Blocked()) {
         work.failure = StepFailure{
             "plan its instances", PlanError(base::ErrorCode::kConflict, look_, plan), std::nullopt};
@@ -176,7 +176,7 @@ class Application {
     NodeGoal part;
     std::copy_if(goal->begin(), goal->end(), std::back_inserter(part),
                  [&](const GpuTarget& target) { return work.gpu.Is(target.gpu); });
-    return PlanNode(without, part);
+    return PlanNode(without, part, options_.pinned);
   }
 
   void PutBack(std::size_t i) {
@@ -188,7 +188,7 @@ class Application {
 
   // Why it cannot be, or is not, as it was.
   std::optional<base::Error> GoBack(const GpuTarget& target) {
-    const NodePlan plan = PlanNode(look_, {target});
+    const NodePlan plan = PlanNode(look_, {target}, options_.pinned);
     if (plan.Refused() || plan.Blocked()) {
       return base::MakeError(plan.Refused() ? base::ErrorCode::kConflict : base::ErrorCode::kBusy,
                              "{}", fmt::join(Reasons(look_, plan.gpus.front()), "; "));

@@ -22,6 +22,7 @@ struct ApplyOptions {
   bool mode_only = false;   // instances are left as they are, except on GPUs whose mode changes
   // What somebody was shown and agreed to (AllSteps): anything else is not done.
   std::optional<std::vector<GpuSteps>> agreed = std::nullopt;
+  model::PinnedInstances pinned = {};  // that somebody was given: they stay as they are
 };
 
 // Told before (`done` false) and after each step that succeeded.

@@ -19,11 +19,12 @@ using model::Refusal;
 // The mode is the planner's, which is given no devices to place; the layout is the exact one.
 std::variant<GpuPlan, Refusal> PlanExactly(const model::Gpu& gpu,
                                            const model::MigPlanner& planner,
-                                           const GpuTarget& target) {
+                                           const GpuTarget& target,
+                                           const model::PinnedInstances& pinned) {
   auto layout =
-      PlanExact(planner.geometry(), LiveInstances(gpu, planner.geometry()), *target.exact);
+      PlanExact(planner.geometry(), LiveInstances(gpu, planner.geometry(), pinned), *target.exact);
   if (auto* refusal = std::get_if<Refusal>(&layout)) return std::move(*refusal);
-  auto whole = model::PlanGpu(gpu, planner, {target.goal.mig_enabled, {}});
+  auto whole = model::PlanGpu(gpu, planner, {target.goal.mig_enabled, {}}, pinned);
   if (std::holds_alternative<Refusal>(whole)) return whole;
   auto& plan = std::get<GpuPlan>(whole);
   plan.layout = std::move(std::get<model::LayoutPlan>(layout));
@@ -35,6 +36,7 @@ Refusal Unknown(const base::Error& why) { return {why.ToString(), why.hint(), {}
 
 GpuOutcome PlanOne(const model::Inventory& inventory,
                    const GpuTarget& target,
+                   const model::PinnedInstances& pinned,
                    model::MigPlanners& planners) {
   const model::Gpu* found = model::FindGpu(inventory, target.gpu);
   if (found == nullptr) return {target.gpu, {}, Unknown(GoneError(target.gpu))};
@@ -48,9 +50,9 @@ GpuOutcome PlanOne(const model::Inventory& inventory,
         Refusal{fmt::format("{} cannot do MIG", gpu.name), "leave it out of the selection", {}}};
   }
   const model::MigPlanner& planner = planners.For(*gpu.mig);
-  GpuOutcome outcome{
-      target.gpu, planner.geometry(),
-      target.exact ? PlanExactly(gpu, planner, target) : model::PlanGpu(gpu, planner, target.goal)};
+  GpuOutcome outcome{target.gpu, planner.geometry(),
+                     target.exact ? PlanExactly(gpu, planner, target, pinned)
+                                  : model::PlanGpu(gpu, planner, target.goal, pinned)};
   if (auto* plan = std::get_if<GpuPlan>(&outcome.plan))
     plan->instances_later = target.instances_later;
   return outcome;
@@ -122,10 +124,13 @@ bool NodePlan::NeedsReset() const {
   return AnyPlan(gpus, [](const GpuPlan& plan) { return plan.reset; });
 }
 
-NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal) {
+NodePlan PlanNode(const model::Inventory& inventory,
+                  const NodeGoal& goal,
+                  const model::PinnedInstances& pinned) {
   model::MigPlanners planners;
   NodePlan plan;
-  for (const GpuTarget& target : goal) plan.gpus.push_back(PlanOne(inventory, target, planners));
+  for (const GpuTarget& target : goal)
+    plan.gpus.push_back(PlanOne(inventory, target, pinned, planners));
   return plan;
 }
 
@@ -182,16 +187,19 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
     for (const model::Process& process : plan.blockers)
       lines.push_back(fmt::format("{}: its MIG mode cannot change while {} uses it", name,
                                   model::HolderText(process)));
-    return lines;
+    if (!lines.empty()) return lines;
   }
   const model::Gpu* gpu = model::FindGpu(inventory, outcome.gpu);
   for (const model::Obstacle& obstacle : plan.layout.obstacles) {
     const std::vector<std::string> who =
         gpu != nullptr ? WhoUses(*gpu, obstacle) : std::vector<std::string>();
-    lines.push_back(fmt::format("{}: {} at slice {} is in use{}{}", name,
+    // In use by nobody that is seen or guessed: somebody was given it and has not begun.
+    const bool idle = who.empty() && plan.hidden_blockers.empty();
+    lines.push_back(fmt::format("{}: {} at slice {} is {}{}{}", name,
                                 outcome.geometry.profiles[obstacle.place.profile].name,
-                                obstacle.place.start, who.empty() ? "" : " by ",
-                                fmt::join(who, ", ")));
+                                obstacle.place.start,
+                                idle ? "held, though nothing runs in it" : "in use",
+                                who.empty() ? "" : " by ", fmt::join(who, ", ")));
   }
   return lines;
 }

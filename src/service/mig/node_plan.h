@@ -30,7 +30,11 @@ struct NodePlan {
   bool operator==(const NodePlan&) const = default;
 };
 
-[[nodiscard]] NodePlan PlanNode(const model::Inventory& inventory, const NodeGoal& goal);
+// `pinned` is what somebody was given, whether or not anything runs in it yet: it is in the way as
+// what is in use.
+[[nodiscard]] NodePlan PlanNode(const model::Inventory& inventory,
+                                const NodeGoal& goal,
+                                const model::PinnedInstances& pinned = {});
 
 // What a plan does to one GPU.
 struct GpuSteps {

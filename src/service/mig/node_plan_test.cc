@@ -130,6 +130,35 @@ TEST(NodePlanTest, DoesNotGoBackOverWorkThatBegan) {
             (std::vector<std::string>{"GPU 0: 1g.5gb at slice 0 is in use by pid 100 (python3)"}));
 }
 
+TEST(NodePlanTest, LeavesWhatSomebodyHoldsWithoutHavingStartedAnything) {
+  model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0 1g.5gb@6")});
+  node.gpus[0].uuid = model::GpuUuid("GPU-a");
+  const model::ProfileId profile = node.gpus[0].mig->instances[0].profile;
+  const model::PinnedInstances pinned = {{model::GpuUuid("GPU-a"), profile, 0}};
+  const NodePlan one = PlanNode(node, {Target(node, 0, "1g.5gb")}, pinned);
+  const auto& kept = std::get<model::GpuPlan>(one.gpus[0].plan).layout.kept;
+  ASSERT_EQ(kept.size(), 1U);
+  EXPECT_EQ(kept[0].live.place.start, 0U);
+  EXPECT_FALSE(one.Blocked());
+  const NodePlan other = PlanNode(node, {Target(node, 0, "7g.40gb")}, pinned);
+  EXPECT_TRUE(other.Blocked());
+  const std::vector<std::string> reasons = {
+      "GPU 0: 1g.5gb at slice 0 is held, though nothing runs in it"};
+  EXPECT_EQ(AllReasons(node, other), reasons);
+  EXPECT_FALSE(PlanNode(node, {Target(node, 0, "7g.40gb")}).Blocked());
+  EXPECT_EQ(AllReasons(node, PlanNode(node, {Mode(node, 0, false)}, pinned)), reasons)
+      << "MIG cannot be turned off under it";
+}
+
+TEST(NodePlanTest, LeavesTheComputeInstancesOfWhatSomebodyHolds) {
+  model::Inventory node = Node({GpuWith(kA100, "3g.20gb@0[1,2]")});
+  node.gpus[0].uuid = model::GpuUuid("GPU-a");
+  const model::PinnedInstances pinned = {
+      {model::GpuUuid("GPU-a"), node.gpus[0].mig->instances[0].profile, 0}};
+  EXPECT_TRUE(PlanNode(node, {Target(node, 0, "3g.20gb")}, pinned).Blocked());
+  EXPECT_FALSE(PlanNode(node, {Target(node, 0, "1c.3g.20gb, 2c.3g.20gb")}, pinned).Blocked());
+}
+
 TEST(NodePlanTest, IsAppliedWhereverDevicesAreAndOnlyIfNothingIsLeftOver) {
   const auto applied = [](const model::Gpu& gpu, const std::string& devices) {
     const model::Inventory node = Node({gpu});
