@@ -77,6 +77,8 @@ class DeviceCalls {
   void AddProblem(base::Error error) { problems_.push_back(std::move(error)); }
   void AddFault(model::Fault fault) { faults_.push_back(std::move(fault)); }
 
+  // Nothing more is asked.
+  [[nodiscard]] bool over() const { return over_; }
   [[nodiscard]] bool session_lost() const { return session_lost_; }
   [[nodiscard]] const std::vector<base::Error>& problems() const { return problems_; }
   [[nodiscard]] const std::vector<model::Fault>& faults() const { return faults_; }

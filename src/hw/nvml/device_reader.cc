@@ -74,32 +74,6 @@ void ReadArchitecture(DeviceCalls& calls, model::Gpu& gpu) {
   }
 }
 
-void ReadPcie(DeviceCalls& calls, model::Gpu& gpu) {
-  const Api& api = calls.api();
-  gpu.pcie_generation = calls.Get<unsigned>(api.pcie_generation);
-  gpu.pcie_width = calls.Get<unsigned>(api.pcie_width);
-  gpu.pcie_generation_max = calls.Get<unsigned>(api.pcie_generation_max);
-  gpu.pcie_width_max = calls.Get<unsigned>(api.pcie_width_max);
-}
-
-void ReadModes(DeviceCalls& calls, model::Gpu& gpu) {
-  const Api& api = calls.api();
-  gpu.persistence = ToBool(calls.Get<nvmlEnableState_t>(api.persistence_mode));
-  if (const auto mode = calls.Get<nvmlComputeMode_t>(api.compute_mode); mode && *mode <= 3) {
-    gpu.compute_mode = static_cast<model::ComputeMode>(*mode);
-  }
-  nvmlEnableState_t current = 0;
-  nvmlEnableState_t pending = 0;
-  if (calls.Ask(api.ecc_mode, &current, &pending)) {
-    gpu.ecc = current == NVML_FEATURE_ENABLED;
-    gpu.ecc_pending = pending == NVML_FEATURE_ENABLED;
-  }
-  nvmlDeviceAddressingMode_v1_t addressing{};
-  addressing.version = nvmlDeviceAddressingMode_v1;
-  if (calls.Ask(api.addressing_mode, &addressing)) gpu.addressing_mode = addressing.value;
-  gpu.virtualization_mode = calls.Get<nvmlGpuVirtualizationMode_t>(api.virtualization_mode);
-}
-
 // Whose number nvidia-smi takes; by address where it has none.
 std::string ResetAdvice(const model::Gpu& gpu) {
   return fmt::format("nvidia-smi -r -i {}",
@@ -193,9 +167,8 @@ void ReadMigBoard(DeviceCalls& calls, model::Gpu& gpu) {
   gpu.memory = ReadMemory(calls, calls.device());
 }
 
-void ReadBoard(DeviceCalls& calls, model::Gpu& gpu) {
+void ReadBoardConstants(DeviceCalls& calls, model::Gpu& gpu) {
   const Api& api = calls.api();
-  ReadRecovery(calls);
   gpu.serial = calls.GetText<NVML_DEVICE_SERIAL_BUFFER_SIZE>(api.serial);
   gpu.part_number = calls.GetText<NVML_DEVICE_PART_NUMBER_BUFFER_SIZE>(api.part_number);
   gpu.vbios = calls.GetText<NVML_DEVICE_VBIOS_VERSION_BUFFER_SIZE>(api.vbios);
@@ -210,14 +183,44 @@ void ReadBoard(DeviceCalls& calls, model::Gpu& gpu) {
     gpu.compute_minor = minor;
   }
   gpu.cores = calls.Get<unsigned>(api.cores);
-  gpu.memory = ReadMemory(calls, calls.device());
   if (const auto bar1 = calls.Get<nvmlBAR1Memory_t>(api.bar1)) {
     gpu.bar1 = model::Bytes(bar1->bar1Total);
   }
-  ReadPcie(calls, gpu);
-  ReadModes(calls, gpu);
+  gpu.pcie_generation_max = calls.Get<unsigned>(api.pcie_generation_max);
+  gpu.pcie_width_max = calls.Get<unsigned>(api.pcie_width_max);
+  nvmlDeviceAddressingMode_v1_t addressing{};
+  addressing.version = nvmlDeviceAddressingMode_v1;
+  if (calls.Ask(api.addressing_mode, &addressing)) gpu.addressing_mode = addressing.value;
+  gpu.virtualization_mode = calls.Get<nvmlGpuVirtualizationMode_t>(api.virtualization_mode);
+}
+
+void ReadBoardModes(DeviceCalls& calls, model::Gpu& gpu) {
+  const Api& api = calls.api();
+  ReadRecovery(calls);
+  gpu.persistence = ToBool(calls.Get<nvmlEnableState_t>(api.persistence_mode));
+  if (const auto mode = calls.Get<nvmlComputeMode_t>(api.compute_mode); mode && *mode <= 3) {
+    gpu.compute_mode = static_cast<model::ComputeMode>(*mode);
+  }
+  nvmlEnableState_t current = 0;
+  nvmlEnableState_t pending = 0;
+  if (calls.Ask(api.ecc_mode, &current, &pending)) {
+    gpu.ecc = current == NVML_FEATURE_ENABLED;
+    gpu.ecc_pending = pending == NVML_FEATURE_ENABLED;
+  }
+}
+
+void ReadBoardWear(DeviceCalls& calls, model::Gpu& gpu) {
+  gpu.pcie_generation = calls.Get<unsigned>(calls.api().pcie_generation);
+  gpu.pcie_width = calls.Get<unsigned>(calls.api().pcie_width);
   ReadUncorrectedErrors(calls, gpu);
   ReadRowRemapping(calls, gpu);
+}
+
+void ReadBoard(DeviceCalls& calls, model::Gpu& gpu) {
+  ReadBoardModes(calls, gpu);
+  ReadBoardConstants(calls, gpu);
+  gpu.memory = ReadMemory(calls, calls.device());
+  ReadBoardWear(calls, gpu);
 }
 
 void ReadReadings(DeviceCalls& calls, model::Readings& readings) {

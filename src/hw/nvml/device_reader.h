@@ -13,6 +13,13 @@ bool ReadIdentity(DeviceCalls& calls, model::Gpu& gpu);
 // Board, memory, PCIe, modes, and the recovery action that the driver asks for (a fault).
 void ReadBoard(DeviceCalls& calls, model::Gpu& gpu);
 
+// The parts of the same. What stays as it is while a session lasts:
+void ReadBoardConstants(DeviceCalls& calls, model::Gpu& gpu);
+// What somebody sets, and the recovery action that the driver asks for (a fault).
+void ReadBoardModes(DeviceCalls& calls, model::Gpu& gpu);
+// What wears and moves: the PCIe link as it is now, errors of memory (faults).
+void ReadBoardWear(DeviceCalls& calls, model::Gpu& gpu);
+
 // Load, temperature, power, clocks. Nothing slow: on driver 580 one PCIe throughput read takes 21
 // ms.
 void ReadReadings(DeviceCalls& calls, model::Readings& readings);

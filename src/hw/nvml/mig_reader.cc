@@ -364,21 +364,36 @@ class InstanceReader {
 
 }  // namespace
 
-void ReadMig(DeviceCalls& calls, model::Gpu& gpu, const std::optional<OnlyMig>& only) {
+std::optional<MigMode> ReadMigMode(DeviceCalls& calls, std::optional<base::Error>& gap) {
   unsigned current = 0;
   unsigned pending = 0;
   // "Not supported" here, and only here, means that the board has no MIG.
   const auto& function = calls.api().mig_mode;
   const nvmlReturn_t code = calls.Raw(function, calls.device(), &current, &pending);
-  if (!calls.NoteGap(function.name(), code, gpu.mig_error)) return;
+  if (!calls.NoteGap(function.name(), code, gap)) return std::nullopt;
+  return MigMode{current == NVML_DEVICE_MIG_ENABLE, pending == NVML_DEVICE_MIG_ENABLE};
+}
+
+void ReadMig(DeviceCalls& calls, model::Gpu& gpu, const std::optional<OnlyMig>& only) {
+  const std::optional<MigMode> mode = ReadMigMode(calls, gpu.mig_error);
+  if (!mode) return;
   model::Mig mig;
-  mig.enabled = current == NVML_DEVICE_MIG_ENABLE;
-  mig.pending_enabled = pending == NVML_DEVICE_MIG_ENABLE;
+  mig.enabled = mode->enabled;
+  mig.pending_enabled = mode->pending;
   if (only) mig.profiles = only->profiles;
-  if (mig.profiles.empty()) ReadProfiles(calls, gpu.memory, !only, mig, gpu.mig_error);
+  const bool slots = !only || only->slots;
+  if (mig.profiles.empty()) {
+    ReadProfiles(calls, gpu.memory, slots, mig, gpu.mig_error);
+  } else if (slots) {
+    for (model::GpuInstanceProfile& profile : mig.profiles) {
+      profile.remaining.reset();
+      if (mig.enabled)
+        profile.remaining = calls.Get<unsigned>(calls.api().gi_remaining, profile.id.value());
+    }
+  }
   mig.memory_slices = CountMemorySlices(mig.profiles);
   if (mig.enabled) {
-    mig.instances = InstanceReader(calls, mig.profiles, only.has_value(), gpu.mig_error).Read();
+    mig.instances = InstanceReader(calls, mig.profiles, !slots, gpu.mig_error).Read();
   }
   gpu.mig = std::move(mig);
 }
