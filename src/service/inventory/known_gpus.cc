@@ -1,0 +1,160 @@
+#include "service/inventory/known_gpus.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace partita::service::inventory {
+
+using hw::nvml::GpuAnswer;
+using hw::nvml::Part;
+using hw::nvml::PartAnswer;
+using hw::nvml::Parts;
+
+KnownGpus::KnownGpus(const std::vector<Remembered>& remembered) {
+  for (const Remembered& each : remembered) {
+    Known& known = gpus_[each.pci];
+    known.gpu.pci = each.pci;
+    known.gpu.uuid = each.uuid;
+    known.gpu.name = each.name;
+    known.gpu.index = each.index;
+    known.gpu.minor = each.minor;
+    known.silent = "it was not read yet";
+  }
+}
+
+void KnownGpus::OnBus(const std::vector<model::PciAddress>& gpus) {
+  for (const model::PciAddress& pci : gpus) {
+    Known& known = gpus_[pci];
+    known.gpu.pci = pci;
+    if (!std::exchange(known.on_bus, true)) Forget(known);
+  }
+  for (auto& [pci, known] : gpus_) {
+    if (std::find(gpus.begin(), gpus.end(), pci) != gpus.end()) continue;
+    known.on_bus = false;
+    Unanswered(pci,
+               {model::FaultKind::kLost,
+                "it is no longer on the PCI bus, or its driver was unbound: see the kernel log, "
+                "then rescan the bus or reboot the node"});
+  }
+}
+
+// What belongs to a session. The values stay, to be shown until the next answer.
+void KnownGpus::Forget(Known& known) {
+  known.handle.reset();
+  for (auto& [part, state] : known.parts) state.read = false;
+}
+
+void KnownGpus::NewSession() {
+  for (auto& [pci, known] : gpus_) Forget(known);
+}
+
+hw::nvml::GpuQuestion KnownGpus::Question(const model::PciAddress& pci, Parts parts) const {
+  hw::nvml::GpuQuestion question{pci, parts, std::nullopt, {}};
+  question.known.pci = pci;
+  const auto found = gpus_.find(pci);
+  const auto was_read = [&](Part part) {
+    if (found == gpus_.end()) return false;
+    const auto state = found->second.parts.find(part);
+    return state != found->second.parts.end() && state->second.read;
+  };
+  for (const Part part : {Part::kIdentity, Part::kModes, Part::kInstances}) {
+    if (!was_read(part)) question.parts |= {part};
+  }
+  if (found == gpus_.end()) return question;
+  question.handle = found->second.handle;
+  question.known = found->second.gpu;
+  // Profiles of another session may be those of another driver.
+  if (!was_read(Part::kInstances) && question.known.mig) question.known.mig->profiles.clear();
+  return question;
+}
+
+void KnownGpus::Absorb(const model::PciAddress& pci, const GpuAnswer& answer, Time now) {
+  Known& known = gpus_[pci];
+  if (answer.fault) {
+    Unanswered(pci, *answer.fault);
+    return;
+  }
+  if (answer.session_lost) return;
+  known.handle = answer.handle;
+  known.fault.reset();
+  known.silent.reset();
+  for (const PartAnswer& part : answer.parts) {
+    PartState& state = known.parts[part.part];
+    state = {true, part.faults, part.problems};
+    const auto lost = std::find_if(
+        part.faults.begin(), part.faults.end(),
+        [](const model::Fault& fault) { return fault.kind == model::FaultKind::kLost; });
+    if (lost != part.faults.end()) {
+      const model::Fault fault = *lost;
+      state.faults.clear();
+      state.read = false;
+      Unanswered(pci, fault);
+      return;
+    }
+    // A board that says nothing of itself is shown as it was.
+    if (part.part == Part::kIdentity && !part.gpu.uuid) {
+      state.read = false;
+      known.silent = part.faults.empty() ? "it does not tell its UUID" : part.faults.front().text;
+      continue;
+    }
+    const bool another =
+        part.part == Part::kIdentity && known.gpu.uuid && known.gpu.uuid != part.gpu.uuid;
+    if (another) known.gpu = {};
+    hw::nvml::Take(part.part, part.gpu, known.gpu);
+  }
+  if (!known.silent) known.answered = now;
+}
+
+void KnownGpus::Unanswered(const model::PciAddress& pci, const model::Fault& fault) {
+  Known& known = gpus_[pci];
+  known.gpu.pci = pci;
+  known.fault = fault;
+  known.silent = fault.text;
+  Forget(known);
+}
+
+hw::nvml::Facts KnownGpus::Facts() const {
+  hw::nvml::Facts facts;
+  for (const auto& [pci, known] : gpus_) {
+    model::Gpu gpu = known.gpu;
+    gpu.faults.clear();
+    if (known.fault) gpu.faults.push_back(*known.fault);
+    const std::string name = gpu.index ? fmt::format("{}", *gpu.index) : pci.ToString();
+    for (const auto& [part, state] : known.parts) {
+      gpu.faults.insert(gpu.faults.end(), state.faults.begin(), state.faults.end());
+      for (const base::Error& error : state.problems) facts.problems.push_back({name, error});
+    }
+    facts.gpus.push_back(std::move(gpu));
+  }
+  facts.count = static_cast<std::uint32_t>(facts.gpus.size());
+  return facts;
+}
+
+std::map<model::PciAddress, Stale> KnownGpus::stale() const {
+  std::map<model::PciAddress, Stale> stale;
+  for (const auto& [pci, known] : gpus_) {
+    if (known.silent) stale[pci] = {known.answered.value_or(Time{}), *known.silent};
+  }
+  return stale;
+}
+
+std::vector<model::PciAddress> KnownGpus::addresses() const {
+  std::vector<model::PciAddress> addresses;
+  for (const auto& [pci, known] : gpus_) {
+    if (known.on_bus) addresses.push_back(pci);
+  }
+  return addresses;
+}
+
+std::vector<Remembered> KnownGpus::ToRemember() const {
+  std::vector<Remembered> remembered;
+  for (const auto& [pci, known] : gpus_) {
+    if (!known.gpu.uuid) continue;
+    remembered.push_back({pci, *known.gpu.uuid, known.gpu.name, known.gpu.index, known.gpu.minor});
+  }
+  return remembered;
+}
+
+}  // namespace partita::service::inventory

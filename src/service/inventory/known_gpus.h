@@ -1,0 +1,80 @@
+// What is known of the GPUs, put together from answers about parts of them. Pure but for the
+// answers: time comes as an argument.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hw/nvml/gpu_look.h"
+#include "hw/nvml/reader.h"
+#include "model/inventory.h"
+#include "service/inventory/snapshot.h"
+
+namespace partita::service::inventory {
+
+using Time = std::chrono::steady_clock::time_point;
+
+// What outlives a session with the driver, and the program: enough to call a GPU by its name when
+// it does not answer.
+struct Remembered {
+  model::PciAddress pci;
+  model::GpuUuid uuid;
+  std::string name;
+  std::optional<model::GpuIndex> index;
+  std::optional<model::DeviceMinor> minor;
+  bool operator==(const Remembered&) const = default;
+};
+
+class KnownGpus {
+ public:
+  // Those of an earlier life in the same boot.
+  explicit KnownGpus(const std::vector<Remembered>& remembered = {});
+
+  // The bus was listed: what was there and is no longer stays, with a fault. One that comes to an
+  // address with another UUID is another board, which its next answer shows.
+  void OnBus(const std::vector<model::PciAddress>& gpus);
+
+  // A new session with the driver: handles are void, and identity is to be read again.
+  void NewSession();
+
+  // What to ask of a GPU so that `parts` are fresh. Whatever was never read is asked for as well,
+  // but for readings and holders.
+  [[nodiscard]] hw::nvml::GpuQuestion Question(const model::PciAddress& pci,
+                                               hw::nvml::Parts parts) const;
+
+  void Absorb(const model::PciAddress& pci, const hw::nvml::GpuAnswer& answer, Time now);
+  // The GPU's job was given up, or refused because an earlier one still runs.
+  void Unanswered(const model::PciAddress& pci, const model::Fault& fault);
+
+  // GPUs and problems as a reader of everything would have them.
+  [[nodiscard]] hw::nvml::Facts Facts() const;
+  [[nodiscard]] std::map<model::PciAddress, Stale> stale() const;
+  [[nodiscard]] std::vector<model::PciAddress> addresses() const;
+  [[nodiscard]] std::vector<Remembered> ToRemember() const;
+
+ private:
+  struct PartState {
+    bool read = false;
+    std::vector<model::Fault> faults;
+    std::vector<base::Error> problems;
+  };
+  struct Known {
+    model::Gpu gpu;
+    bool on_bus = true;
+    std::optional<hw::nvml::DeviceHandle> handle;
+    std::map<hw::nvml::Part, PartState> parts;
+    std::optional<model::Fault> fault;  // of the whole GPU
+    std::optional<Time> answered;       // last, in full
+    std::optional<std::string> silent;  // why it does not answer now
+  };
+
+  static void Forget(Known& known);
+
+  std::map<model::PciAddress, Known> gpus_;
+};
+
+}  // namespace partita::service::inventory
