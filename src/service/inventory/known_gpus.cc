@@ -121,6 +121,12 @@ hw::nvml::Facts KnownGpus::Facts() const {
     model::Gpu gpu = known.gpu;
     gpu.faults.clear();
     if (known.fault) gpu.faults.push_back(*known.fault);
+    // A list that nobody asked for is not an empty one.
+    const auto holders = known.parts.find(Part::kHolders);
+    if ((holders == known.parts.end() || !holders->second.read) && !gpu.processes_error) {
+      gpu.processes_error =
+          base::Error(base::ErrorCode::kUnavailable, "who uses it was not looked at");
+    }
     const std::string name = gpu.index ? fmt::format("{}", *gpu.index) : pci.ToString();
     for (const auto& [part, state] : known.parts) {
       gpu.faults.insert(gpu.faults.end(), state.faults.begin(), state.faults.end());
@@ -146,6 +152,14 @@ std::vector<model::PciAddress> KnownGpus::addresses() const {
     if (known.on_bus) addresses.push_back(pci);
   }
   return addresses;
+}
+
+std::vector<hw::nvml::Peer> KnownGpus::Peers() const {
+  std::vector<hw::nvml::Peer> peers;
+  for (const auto& [pci, known] : gpus_) {
+    if (known.handle && !known.silent) peers.push_back({pci, known.handle->value});
+  }
+  return peers;
 }
 
 std::vector<Remembered> KnownGpus::ToRemember() const {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "hw/nvml/gpu_look.h"
+#include "hw/nvml/link_reader.h"
 #include "hw/nvml/reader.h"
 #include "model/inventory.h"
 #include "service/inventory/snapshot.h"
@@ -54,6 +55,8 @@ class KnownGpus {
   [[nodiscard]] hw::nvml::Facts Facts() const;
   [[nodiscard]] std::map<model::PciAddress, Stale> stale() const;
   [[nodiscard]] std::vector<model::PciAddress> addresses() const;
+  // Those that answer, by address, with their handles of this session.
+  [[nodiscard]] std::vector<hw::nvml::Peer> Peers() const;
   [[nodiscard]] std::vector<Remembered> ToRemember() const;
 
  private:

@@ -150,6 +150,15 @@ TEST_F(KnownGpusTest, AnAnswerOfASessionThatIsOverChangesNothing) {
   EXPECT_TRUE(known_.stale().empty());
 }
 
+TEST_F(KnownGpusTest, AListOfHoldersThatWasNotReadIsNotAnEmptyOne) {
+  known_.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), kShape), At(1));
+  EXPECT_TRUE(Of(kFirst).processes_error.has_value());
+  known_.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), {Part::kHolders}), At(1));
+  EXPECT_FALSE(Of(kFirst).processes_error.has_value());
+  known_.NewSession();
+  EXPECT_TRUE(Of(kFirst).processes_error.has_value());
+}
+
 TEST_F(KnownGpusTest, RemembersNamesForTheNextLife) {
   known_.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), kShape), At(1));
   const KnownGpus next(known_.ToRemember());
