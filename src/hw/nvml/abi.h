@@ -201,6 +201,25 @@ typedef struct nvmlFieldValue_st {
   nvmlValue_t value;
 } nvmlFieldValue_t;
 
+typedef struct nvmlEventSet_st* nvmlEventSet_t;
+typedef struct nvmlEventData_st {
+  nvmlDevice_t device;
+  unsigned long long eventType;
+  unsigned long long eventData;
+  unsigned int gpuInstanceId;     /* 0xFFFFFFFF: none */
+  unsigned int computeInstanceId; /* 0xFFFFFFFF: none */
+} nvmlEventData_t;
+#define nvmlEventTypeDoubleBitEccError 0x2ULL
+#define nvmlEventTypeXidCriticalError 0x8ULL
+#define nvmlEventMigConfigChange 0x100ULL
+#define nvmlEventTypeSingleBitEccErrorStorm 0x200ULL
+#define nvmlEventTypeDramRetirementEvent 0x400ULL
+#define nvmlEventTypeDramRetirementFailure 0x800ULL
+#define nvmlEventTypeNonFatalPoisonError 0x1000ULL
+#define nvmlEventTypeFatalPoisonError 0x2000ULL
+#define nvmlEventTypeGpuUnavailableError 0x4000ULL
+#define nvmlEventTypeGpuRecoveryAction 0x8000ULL
+
 typedef struct nvmlGpuInstancePlacement_st {
   unsigned int start;
   unsigned int size;
@@ -332,6 +351,15 @@ nvmlReturn_t nvmlDeviceGetEnforcedPowerLimit(nvmlDevice_t device, unsigned int* 
 nvmlReturn_t nvmlDeviceGetClockInfo(nvmlDevice_t device, nvmlClockType_t type, unsigned int* mhz);
 nvmlReturn_t nvmlDeviceGetPerformanceState(nvmlDevice_t device, nvmlPstates_t* state);
 nvmlReturn_t nvmlDeviceGetFieldValues(nvmlDevice_t device, int count, nvmlFieldValue_t* values);
+nvmlReturn_t nvmlEventSetCreate(nvmlEventSet_t* set);
+nvmlReturn_t nvmlEventSetFree(nvmlEventSet_t set);
+nvmlReturn_t nvmlEventSetWait_v2(nvmlEventSet_t set,
+                                 nvmlEventData_t* event,
+                                 unsigned int timeout_ms);
+nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long* types);
+nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device,
+                                      unsigned long long types,
+                                      nvmlEventSet_t set);
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device,
                                                   unsigned int* count,
                                                   nvmlProcessInfo_v1_t* processes);

@@ -90,6 +90,11 @@ struct Api {
   PARTITA_NVML_FUNCTION(clock, DeviceGetClockInfo);
   PARTITA_NVML_FUNCTION(performance_state, DeviceGetPerformanceState);
   PARTITA_NVML_FUNCTION(field_values, DeviceGetFieldValues);
+  PARTITA_NVML_FUNCTION(event_set_create, EventSetCreate);
+  PARTITA_NVML_FUNCTION(event_set_free, EventSetFree);
+  PARTITA_NVML_FUNCTION(event_set_wait, EventSetWait_v2);
+  PARTITA_NVML_FUNCTION(supported_events, DeviceGetSupportedEventTypes);
+  PARTITA_NVML_FUNCTION(register_events, DeviceRegisterEvents);
   PARTITA_NVML_FUNCTION(compute_processes_v1, DeviceGetComputeRunningProcesses);
   PARTITA_NVML_FUNCTION(compute_processes_v2, DeviceGetComputeRunningProcesses_v2);
   PARTITA_NVML_FUNCTION(compute_processes_v3, DeviceGetComputeRunningProcesses_v3);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "hw/nvml/session.h"
-#include "hw/nvml/worker.h"
+#include "hw/nvml/call_watch.h"
 #include "model/inventory.h"
 
 namespace partita::hw::nvml {

@@ -11,6 +11,7 @@
 
 #include "hw/nvml/device_reader.h"
 #include "hw/nvml/errors.h"
+#include "hw/nvml/job_fault.h"
 #include "hw/nvml/link_reader.h"
 #include "hw/nvml/mig_reader.h"
 #include "hw/nvml/process_reader.h"
@@ -51,36 +52,6 @@ struct HeadDraft {
   std::uint64_t generation = 0;
   std::optional<base::Result<std::uint32_t>> count;
 };
-
-std::string Seconds(std::chrono::nanoseconds limit) {
-  return fmt::format("{:g} s", std::chrono::duration<double>(limit).count());
-}
-
-model::Fault HungFault(std::string what) {
-  return {model::FaultKind::kHung,
-          std::move(what) + ": see the kernel log, then reset the GPU or reboot the node"};
-}
-
-// Why a job did not run to its end.
-model::Fault FaultFrom(const Driver::Report& report) {
-  switch (report.outcome) {
-    case Outcome::kDone:
-    case Outcome::kHung:
-      return HungFault(report.function.empty()
-                           ? "the driver was too slow"
-                           : fmt::format("{} did not come back within {}", report.function,
-                                         Seconds(report.limit)));
-    case Outcome::kQuarantined: return HungFault("a driver call has not come back");
-    case Outcome::kStuck: return HungFault("the driver does not come back from any call");
-    case Outcome::kCrowded: return HungFault("the driver is slow and too many calls wait for it");
-    case Outcome::kReleased:
-    case Outcome::kStopped:
-      return {model::FaultKind::kUnreadable, "the driver is released for a change: look again"};
-    case Outcome::kNoDriver: break;
-  }
-  return {model::FaultKind::kUnreadable,
-          report.error ? report.error->ToString() : "the driver went away: look again"};
-}
 
 // Of a driver that does not answer, with what to do about it in the words: callers show no hint.
 base::Error ErrorOf(const Driver::Report& report) {
@@ -405,7 +376,8 @@ class Reader::Impl {
     for (const model::PciAddress& pci : question.gpus) {
       model::Gpu gpu;
       gpu.pci = pci;
-      gpu.faults.push_back(HungFault("the driver does not come back from any call"));
+      gpu.faults.push_back(FaultFrom(
+          {.outcome = Outcome::kStuck, .function = "", .limit = {}, .error = std::nullopt}));
       facts.gpus.push_back(std::move(gpu));
     }
   }

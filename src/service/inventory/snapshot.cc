@@ -70,9 +70,9 @@ Changes Difference(const model::Inventory& before, const model::Inventory& after
   }
   if (!changes.appeared.empty() || !changes.gone.empty()) changes.identity = changes.shape = true;
   changes.identity |= before.driver != after.driver || before.driver_error != after.driver_error ||
-                      before.nodes != after.nodes || before.vfio != after.vfio ||
-                      before.problems != after.problems;
-  changes.shape |= before.links != after.links || before.switch_links != after.switch_links;
+                      before.vfio != after.vfio || before.problems != after.problems;
+  changes.shape |= before.nodes != after.nodes || before.links != after.links ||
+                   before.switch_links != after.switch_links;
   return changes;
 }
 

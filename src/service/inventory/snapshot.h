@@ -15,8 +15,8 @@ namespace partita::service::inventory {
 
 // Each counts the changes of its part, so that a reader of one need not look at the others.
 struct Revisions {
-  std::uint64_t identity = 0;  // which GPUs there are, the driver, device nodes
-  std::uint64_t shape = 0;     // modes, MIG instances, links, faults
+  std::uint64_t identity = 0;  // which GPUs there are, the driver
+  std::uint64_t shape = 0;     // modes, MIG instances, device nodes, links, faults
   std::uint64_t readings = 0;
   std::uint64_t holders = 0;
   bool operator==(const Revisions&) const = default;

@@ -1,0 +1,214 @@
+#include "hw/nvml/events.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+#include <atomic>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "hw/nvml/errors.h"
+
+namespace partita::hw::nvml {
+namespace {
+
+struct KindRow {
+  unsigned long long bit;
+  EventKind kind;
+};
+// Clocks and performance states change all the time and mean nothing to us.
+constexpr KindRow kKinds[] = {
+    {nvmlEventTypeXidCriticalError, EventKind::kXid},
+    {nvmlEventMigConfigChange, EventKind::kMigChanged},
+    {nvmlEventTypeDoubleBitEccError, EventKind::kMemory},
+    {nvmlEventTypeSingleBitEccErrorStorm, EventKind::kMemory},
+    {nvmlEventTypeDramRetirementEvent, EventKind::kMemory},
+    {nvmlEventTypeDramRetirementFailure, EventKind::kMemory},
+    {nvmlEventTypeNonFatalPoisonError, EventKind::kMemory},
+    {nvmlEventTypeFatalPoisonError, EventKind::kMemory},
+    {nvmlEventTypeGpuUnavailableError, EventKind::kUnavailable},
+    {nvmlEventTypeGpuRecoveryAction, EventKind::kRecoveryAction},
+};
+
+unsigned long long WantedTypes() {
+  unsigned long long types = 0;
+  for (const KindRow& row : kKinds) types |= row.bit;
+  return types;
+}
+
+constexpr unsigned kNoInstance = 0xFFFFFFFF;
+
+template <typename Id>
+std::optional<Id> InstanceOf(unsigned id) {
+  if (id == kNoInstance) return std::nullopt;
+  return Id(id);
+}
+
+}  // namespace
+
+struct Events::State : std::enable_shared_from_this<Events::State> {
+  State(Driver& its_driver, Listener its_listener, std::chrono::milliseconds its_tick)
+      : driver(its_driver), listener(std::move(its_listener)), tick(its_tick) {}
+
+  Driver& driver;
+  const Listener listener;
+  const std::chrono::milliseconds tick;
+  std::atomic<bool> stopping = false;
+
+  std::mutex mutex;
+  // Guarded by `mutex` until the thread runs, then the thread's own.
+  std::unique_ptr<Driver::Share> share;
+  nvmlEventSet_t set = nullptr;
+  std::map<nvmlDevice_t, model::PciAddress> gpus;
+  std::vector<model::PciAddress> unmonitored;
+  std::size_t awaited = 0;
+  std::thread thread;
+
+  [[nodiscard]] const Api& api() const { return share->session().library().api(); }
+
+  void End(Events::End end, std::optional<base::Error> why) {
+    if (set != nullptr) (void)api().event_set_free.pointer()(set);
+    set = nullptr;
+    share.reset();
+    if (!stopping) listener.ended(end, std::move(why));
+  }
+
+  void Register(const std::vector<model::PciAddress>& addresses);
+  void Run();
+  [[nodiscard]] std::optional<Event> ToEvent(const nvmlEventData_t& data) const;
+  void StartThread();
+};
+
+Events::Events(Driver& driver, Listener listener, std::chrono::milliseconds tick)
+    : state_(std::make_shared<State>(driver, std::move(listener), tick)) {}
+
+Events::~Events() {
+  state_->stopping = true;
+  std::thread thread;
+  {
+    const std::scoped_lock lock(state_->mutex);
+    thread = std::move(state_->thread);
+  }
+  if (thread.joinable()) thread.join();
+}
+
+void Events::Start(std::vector<model::PciAddress> gpus) {
+  {
+    const std::scoped_lock lock(state_->mutex);
+    if (state_->thread.joinable()) state_->thread.join();  // it has ended: this waits for nothing
+    state_->gpus.clear();
+    state_->unmonitored.clear();
+    state_->awaited = gpus.size();
+  }
+  const auto error = std::make_shared<std::optional<base::Error>>();
+  state_->driver.Submit(
+      "", state_->driver.LimitsFor({}),
+      [state = state_, error](const Session& session, CallWatch& watch) {
+        const Api& api = session.library().api();
+        nvmlEventSet_t set = nullptr;
+        const nvmlReturn_t code = session.CallerFor(watch)(api.event_set_create, &set);
+        if (code != NVML_SUCCESS) {
+          *error = NvmlError(api.event_set_create.name(), code);
+          return;
+        }
+        const std::scoped_lock lock(state->mutex);
+        state->set = set;
+        state->share = state->driver.ShareSession("events", [] {});
+      },
+      [state = state_, error, gpus = std::move(gpus)](const Driver::Report& report) {
+        if (report.Done() && !*error) {
+          state->Register(gpus);
+          return;
+        }
+        std::optional<base::Error> why = report.error ? report.error : *error;
+        if (!why) why = base::Error(base::ErrorCode::kTimeout, "the driver does not answer");
+        if (!state->stopping) state->listener.ended(End::kFailed, std::move(why));
+      });
+}
+
+void Events::State::Register(const std::vector<model::PciAddress>& addresses) {
+  if (addresses.empty()) StartThread();
+  for (const model::PciAddress& pci : addresses) {
+    driver.Submit(
+        KeyOf(pci), driver.LimitsFor(driver.options().attach),
+        [state = shared_from_this(), pci](const Session& session, CallWatch& watch) {
+          const base::Result<DeviceHandle> handle = session.FindDevice(pci, watch);
+          if (!handle.ok()) return;
+          Caller call = session.CallerFor(watch);
+          unsigned long long types = 0;
+          if (call(call.api.supported_events, handle->value, &types) != NVML_SUCCESS) return;
+          types &= WantedTypes();
+          if (types == 0) return;
+          if (call(call.api.register_events, handle->value, types, state->set) == NVML_SUCCESS) {
+            const std::scoped_lock lock(state->mutex);
+            state->gpus[handle->value] = pci;
+          }
+        },
+        [state = shared_from_this(), pci](const Driver::Report&) {
+          std::unique_lock lock(state->mutex);
+          bool registered = false;
+          for (const auto& [handle, gpu] : state->gpus) registered = registered || gpu == pci;
+          if (!registered) state->unmonitored.push_back(pci);
+          if (--state->awaited > 0) return;
+          lock.unlock();
+          state->StartThread();
+        });
+  }
+}
+
+void Events::State::StartThread() {
+  // Signals belong to the program's own threads.
+  sigset_t all;
+  sigset_t before;
+  sigfillset(&all);
+  const std::scoped_lock lock(mutex);
+  if (stopping) {
+    End(Events::End::kReleased, std::nullopt);
+    return;
+  }
+  pthread_sigmask(SIG_SETMASK, &all, &before);
+  thread = std::thread([state = shared_from_this()] {
+    pthread_setname_np(pthread_self(), "events");
+    state->Run();
+  });
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+std::optional<Event> Events::State::ToEvent(const nvmlEventData_t& data) const {
+  const auto gpu = gpus.find(data.device);
+  if (gpu == gpus.end()) return std::nullopt;
+  for (const KindRow& row : kKinds) {
+    if (row.bit != data.eventType) continue;
+    return Event{row.kind, gpu->second, data.eventData,
+                 InstanceOf<model::GpuInstanceId>(data.gpuInstanceId),
+                 InstanceOf<model::ComputeInstanceId>(data.computeInstanceId)};
+  }
+  return std::nullopt;
+}
+
+void Events::State::Run() {
+  const auto& wait = api().event_set_wait;
+  if (wait.pointer() == nullptr) {
+    End(Events::End::kFailed, NvmlError(wait.name(), NVML_ERROR_FUNCTION_NOT_FOUND));
+    return;
+  }
+  listener.begun(share->session().generation(), unmonitored);
+  const auto timeout = static_cast<unsigned>(tick.count());
+  while (!stopping && !share->wanted()) {
+    nvmlEventData_t data{};
+    const nvmlReturn_t code = wait.pointer()(set, &data, timeout);
+    if (code == NVML_ERROR_TIMEOUT) continue;
+    // Also for a lost GPU: with it in the set the driver would not let anybody wait again.
+    if (code != NVML_SUCCESS) {
+      End(Events::End::kFailed, NvmlError(wait.name(), code));
+      return;
+    }
+    const std::optional<Event> event = ToEvent(data);
+    if (event && !stopping) listener.event(*event);
+  }
+  End(Events::End::kReleased, std::nullopt);
+}
+
+}  // namespace partita::hw::nvml

@@ -1,0 +1,11 @@
+// What it means for a GPU that a job about it did not run to its end.
+#pragma once
+
+#include "hw/nvml/driver.h"
+#include "model/inventory.h"
+
+namespace partita::hw::nvml {
+
+[[nodiscard]] model::Fault FaultFrom(const Driver::Report& report);
+
+}  // namespace partita::hw::nvml

@@ -1,0 +1,341 @@
+#include "service/inventory/live.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "hw/assemble.h"
+#include "hw/merge.h"
+#include "hw/nvml/job_fault.h"
+
+namespace partita::service::inventory {
+namespace {
+
+using hw::nvml::CallWatch;
+using hw::nvml::Driver;
+using hw::nvml::GpuAnswer;
+using hw::nvml::Outcome;
+using hw::nvml::Part;
+using hw::nvml::Parts;
+using hw::nvml::Session;
+
+// A second session in a row that is lost at once has no driver behind it worth asking: the next
+// look is the timer's.
+constexpr int kMostLostSessions = 2;
+
+// Handed from a driver thread to the loop; shared, since the thread may be left behind.
+template <typename Value>
+class Handed {
+ public:
+  void Set(Value value) {
+    const std::scoped_lock lock(mutex_);
+    value_ = std::move(value);
+  }
+  [[nodiscard]] Value Get() const {
+    const std::scoped_lock lock(mutex_);
+    return value_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  Value value_{};
+};
+
+}  // namespace
+
+struct Live::DriverAnswer {
+  std::uint64_t session = 0;
+  std::optional<model::Driver> driver;  // absent: asked before in this session
+  std::optional<std::uint32_t> count;
+  std::optional<base::Error> error;
+};
+
+// What each GPU says of its links, until all have.
+struct Live::LinkRound {
+  std::uint64_t session = 0;
+  std::size_t awaited = 0;
+  std::vector<hw::nvml::LinksOfGpu> heard;
+};
+
+Live::Live(net::Loop& loop,
+           Driver& driver,
+           Options options,
+           const std::vector<Remembered>& remembered)
+    : loop_(loop),
+      nvml_(driver),
+      options_(std::move(options)),
+      known_(remembered),
+      rest_timer_(loop.NewTimer("look")),
+      gather_timer_(loop.NewTimer("gather")),
+      current_(std::make_shared<Snapshot>()) {}
+
+Live::~Live() { *alive_ = false; }
+
+void Live::Start() {
+  rest_timer_->Every(options_.rest, [this] { Look({Part::kModes}); });
+  Look(Parts::All());
+}
+
+void Live::Look(Parts parts, Done done) {
+  next_ |= parts;
+  if (done) next_dones_.push_back(std::move(done));
+  wanted_ = true;
+  if (!looking_ && !reopening_) Begin();
+}
+
+void Live::LookAtLinks() {
+  links_of_ = 0;
+  Look({Part::kModes});
+}
+
+void Live::Begin(MayReopen may_reopen) {
+  looking_ = true;
+  ++look_;
+  wanted_ = false;
+  parts_ = std::exchange(next_, {});
+  dones_.insert(dones_.end(), std::make_move_iterator(next_dones_.begin()),
+                std::make_move_iterator(next_dones_.end()));
+  next_dones_.clear();
+  driver_heard_ = false;
+  ScanBus();
+  // The library knows the GPUs that the driver had when it was opened, and no others.
+  if (session_ == 0) opened_for_ = hw::BoundToNvidia(bus_);
+  if (opened_for_ != hw::BoundToNvidia(bus_) && may_reopen == MayReopen::kYes && Reopen()) return;
+  for (const model::PciAddress& pci : known_.addresses()) {
+    if (!late_.contains(pci)) awaited_.insert(pci);
+  }
+  gather_timer_->After(options_.gather, [this] { Gathered(); });
+  AskDriver();
+  for (const model::PciAddress& pci : std::set(awaited_)) AskGpu(pci);
+}
+
+void Live::ScanBus() {
+  base::Result<std::vector<hw::sysfs::PciGpu>> bus = hw::sysfs::ScanPciGpus(options_.root);
+  problems_.clear();
+  if (bus.ok()) {
+    bus_ = *std::move(bus);
+    known_.OnBus(hw::BoundToNvidia(bus_));
+  } else if (bus.error().code() != base::ErrorCode::kNotFound) {
+    // Nothing vanishes because it could not be listed.
+    problems_.push_back({"", bus.error()});
+  }
+}
+
+void Live::AskDriver() {
+  const auto handed = std::make_shared<Handed<DriverAnswer>>();
+  nvml_.Submit(
+      "", nvml_.LimitsFor({}),
+      [handed, known = session_](const Session& session, CallWatch& watch) {
+        DriverAnswer answer;
+        answer.session = session.generation();
+        if (session.generation() != known) answer.driver = session.driver();
+        const base::Result<std::uint32_t> count = session.CountDevices(watch);
+        if (count.ok()) answer.count = *count;
+        if (!count.ok()) answer.error = count.error();
+        handed->Set(std::move(answer));
+      },
+      [this, handed, loop = &loop_, alive = alive_](const Driver::Report& report) {
+        loop->Post([this, handed, report, alive] {
+          if (*alive) HeardDriver(report, handed->Get());
+        });
+      });
+}
+
+void Live::AskGpu(const model::PciAddress& pci) {
+  const auto handed = std::make_shared<Handed<GpuAnswer>>();
+  nvml_.Submit(
+      hw::nvml::KeyOf(pci), nvml_.LimitsFor(nvml_.options().attach),
+      [handed, question = known_.Question(pci, parts_)](const Session& session, CallWatch& watch) {
+        hw::nvml::LookAt(session, question, watch,
+                         [&](const GpuAnswer& answer) { handed->Set(answer); });
+      },
+      [this, pci, handed, look = look_, loop = &loop_,
+       alive = alive_](const Driver::Report& report) {
+        loop->Post([this, pci, handed, look, report, alive] {
+          if (*alive) HeardGpu(look, pci, report, handed->Get());
+        });
+      });
+}
+
+// Another session than the one before: whatever was read in that one is to be read again.
+void Live::NoteSession(std::uint64_t generation) {
+  if (generation == session_) return;
+  session_ = generation;
+  known_.NewSession();
+}
+
+void Live::HeardDriver(const Driver::Report& report, const DriverAnswer& answer) {
+  driver_heard_ = true;
+  if (report.Done() && !answer.error) {
+    NoteSession(answer.session);
+    if (answer.driver) driver_ = answer.driver;
+    driver_error_.reset();
+    if (answer.count) count_ = *answer.count;
+  } else if (report.Done() && Reopen()) {
+    // A library that cannot even count is not talking to the driver any more.
+    return;
+  } else if (report.outcome == Outcome::kNoDriver || answer.error) {
+    driver_.reset();
+    session_ = 0;
+    driver_error_ = report.error ? report.error : answer.error;
+  }
+  Gathered();
+}
+
+void Live::HeardGpu(std::uint64_t look,
+                    const model::PciAddress& pci,
+                    const Driver::Report& report,
+                    const GpuAnswer& answer) {
+  const auto late = late_.find(pci);
+  const bool was_late = late != late_.end() && late->second == look;
+  if (was_late) late_.erase(late);
+  if (look == look_) awaited_.erase(pci);
+  if (answer.handle) NoteSession(answer.handle->generation);
+  known_.Absorb(pci, answer, loop_.clock().Now());
+  if (answer.session_lost) {
+    Reopen();
+  } else if (!report.Done()) {
+    known_.Unanswered(pci, hw::nvml::FaultFrom(report));
+  }
+  if (was_late) {
+    Publish();
+    // What it missed meanwhile.
+    if (report.Done()) Look(Parts{});
+    return;
+  }
+  if (awaited_.empty()) Gathered();
+}
+
+// Closes the session, so that the next look opens another: the driver was replaced, or GPUs came
+// that this one does not know. Where a call keeps it open, the look goes on in the old one.
+bool Live::Reopen() {
+  if (reopening_) return true;
+  if (sessions_lost_ >= kMostLostSessions) return false;
+  ++sessions_lost_;
+  reopening_ = true;
+  nvml_.SubmitExclusive(nvml_.options().release,
+                        [this, loop = &loop_, alive = alive_](base::Result<Driver::Lease> lease) {
+                          // Nobody needs the GPUs idle: giving the lease back at once is the point.
+                          const bool closed = lease.ok();
+                          loop->Post([this, closed, alive] {
+                            if (*alive) Reopened(closed);
+                          });
+                        });
+  return true;
+}
+
+void Live::Reopened(bool closed) {
+  reopening_ = false;
+  if (closed) {
+    session_ = 0;
+    known_.NewSession();
+  }
+  looking_ = false;
+  awaited_.clear();
+  gather_timer_->Cancel();
+  next_ |= parts_;
+  Begin(MayReopen::kNo);
+}
+
+// All have answered, or the look has waited long enough: those that have not are late.
+void Live::Gathered() {
+  if (!looking_ || reopening_) return;
+  const bool all = driver_heard_ && awaited_.empty();
+  if (!all && gather_timer_->armed()) return;
+  gather_timer_->Cancel();
+  for (const model::PciAddress& pci : awaited_) late_.emplace(pci, look_);
+  awaited_.clear();
+  if (driver_error_) {
+    const model::Fault fault{model::FaultKind::kUnreadable,
+                             "the driver's library does not answer: see the driver's error"};
+    for (const model::PciAddress& pci : known_.addresses()) known_.Unanswered(pci, fault);
+  } else if (all) {
+    sessions_lost_ = 0;
+  }
+  Publish();
+  if (session_ != 0 && links_of_ != session_ && late_.empty()) AskLinks();
+  Finish();
+}
+
+void Live::Finish() {
+  looking_ = false;
+  for (const Done& done : std::exchange(dones_, {})) done(current_);
+  if (wanted_ && !looking_) Begin();
+}
+
+void Live::AskLinks() {
+  links_of_ = session_;
+  const auto round = std::make_shared<LinkRound>();
+  round->session = session_;
+  const std::vector<hw::nvml::Peer> peers = known_.Peers();
+  round->awaited = peers.size();
+  for (const hw::nvml::Peer& peer : peers) {
+    const auto handed = std::make_shared<Handed<hw::nvml::LinksOfGpu>>();
+    handed->Set({peer.pci, {}, {}, 0});
+    nvml_.Submit(
+        hw::nvml::KeyOf(peer.pci), nvml_.LimitsFor({}),
+        [handed, peer, peers, wanted = session_](const Session& session, CallWatch& watch) {
+          // Handles are of one session alone.
+          if (session.generation() != wanted) return;
+          hw::nvml::Caller call = session.CallerFor(watch);
+          hw::nvml::DeviceCalls calls(call, peer.device, peer.pci.ToString());
+          handed->Set(hw::nvml::ReadLinks(calls, peer.pci, peers));
+        },
+        [this, handed, round, loop = &loop_, alive = alive_](const Driver::Report&) {
+          loop->Post([this, handed, round, alive] {
+            if (!*alive) return;
+            round->heard.push_back(handed->Get());
+            if (round->heard.size() == round->awaited) HeardLinks(*round);
+          });
+        });
+  }
+}
+
+void Live::HeardLinks(LinkRound& round) {
+  if (round.session != session_) return;
+  links_ = hw::nvml::Combine(round.heard);
+  Publish();
+}
+
+void Live::Publish() {
+  hw::nvml::Facts facts = known_.Facts();
+  facts.driver = driver_;
+  facts.driver_error = driver_error_;
+  if (driver_) facts.count = count_;
+  facts.links = links_.links;
+  facts.switch_links = links_.switch_links;
+  facts.problems.insert(facts.problems.end(), problems_.begin(), problems_.end());
+  Snapshot next;
+  next.inventory = hw::Assemble(options_.root, bus_, std::move(facts));
+  next.session = session_;
+  next.stale = known_.stale();
+  const Changes changes = Difference(current_->inventory, next.inventory);
+  if (!changes.any() && next.session == current_->session && next.stale == current_->stale) return;
+  next.revision = current_->revision + 1;
+  next.inventory.generation = next.revision;
+  next.revisions = current_->revisions;
+  next.revisions.identity += changes.identity ? 1 : 0;
+  next.revisions.shape += changes.shape ? 1 : 0;
+  next.revisions.readings += changes.readings ? 1 : 0;
+  next.revisions.holders += changes.holders ? 1 : 0;
+  current_ = std::make_shared<const Snapshot>(std::move(next));
+  // A subscriber may end its own subscription, or another's.
+  const SnapshotPtr published = current_;
+  for (const std::shared_ptr<Subscriber>& each :
+       std::vector(subscribers_.begin(), subscribers_.end())) {
+    if (*each) (*each)(published, changes);
+  }
+}
+
+std::shared_ptr<void> Live::Subscribe(Subscriber subscriber) {
+  auto kept = std::make_shared<Subscriber>(std::move(subscriber));
+  subscribers_.push_back(kept);
+  return {kept.get(), [this, kept](void*) {
+            *kept = nullptr;
+            std::erase(subscribers_, kept);
+          }};
+}
+
+}  // namespace partita::service::inventory

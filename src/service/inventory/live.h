@@ -1,0 +1,122 @@
+// The node as it is, kept up to date: looks at the driver when somebody asks or something happened,
+// and publishes a snapshot when the answer differs from the one before.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "hw/nvml/driver.h"
+#include "hw/nvml/gpu_look.h"
+#include "hw/nvml/link_reader.h"
+#include "hw/sysfs/pci.h"
+#include "net/loop.h"
+#include "service/inventory/known_gpus.h"
+#include "service/inventory/snapshot.h"
+
+namespace partita::service::inventory {
+
+// Lives on the loop. Driver calls run on the driver's threads; a GPU whose call is late delays
+// nobody: the others are published without it, and it as it was.
+class Live {
+ public:
+  struct Options {
+    std::string root = "/";  // above /proc, /sys and /dev
+    // How long a look waits for all GPUs before it publishes those that answered.
+    net::Duration gather = std::chrono::milliseconds(20);
+    net::Duration rest = std::chrono::seconds(30);  // between two looks when nothing happens
+  };
+  Live(net::Loop& loop,
+       hw::nvml::Driver& driver,
+       Options options,
+       const std::vector<Remembered>& remembered = {});
+  Live(const Live&) = delete;
+  Live& operator=(const Live&) = delete;
+  ~Live();
+
+  // The first look, and from then on one each `rest`.
+  void Start();
+
+  // Looks at these parts, and at whatever was never read. `done` is called when what answered in
+  // time is in `current`. Looks that are asked for while one runs are one look after it.
+  using Done = std::function<void(const SnapshotPtr&)>;
+  void Look(hw::nvml::Parts parts, Done done = nullptr);
+
+  // Links are read once in a session; somebody heard that they changed.
+  void LookAtLinks();
+
+  // Never null; without any GPU before the first look.
+  [[nodiscard]] const SnapshotPtr& current() const { return current_; }
+
+  // Called on the loop after each publication, until what is returned goes, which it must do before
+  // this object.
+  using Subscriber = std::function<void(const SnapshotPtr&, const Changes&)>;
+  [[nodiscard]] std::shared_ptr<void> Subscribe(Subscriber subscriber);
+
+  // What to keep for the next life.
+  [[nodiscard]] std::vector<Remembered> ToRemember() const { return known_.ToRemember(); }
+
+ private:
+  struct DriverAnswer;
+  struct LinkRound;
+
+  enum class MayReopen : bool { kNo, kYes };
+  void Begin(MayReopen may_reopen = MayReopen::kYes);
+  void ScanBus();
+  void AskDriver();
+  void AskGpu(const model::PciAddress& pci);
+  void AskLinks();
+  void HeardDriver(const hw::nvml::Driver::Report& report, const DriverAnswer& answer);
+  void HeardGpu(std::uint64_t look,
+                const model::PciAddress& pci,
+                const hw::nvml::Driver::Report& report,
+                const hw::nvml::GpuAnswer& answer);
+  void HeardLinks(LinkRound& round);
+  void NoteSession(std::uint64_t generation);
+  // False: that was tried often enough.
+  bool Reopen();
+  void Reopened(bool closed);
+  void Gathered();
+  void Finish();
+  void Publish();
+
+  net::Loop& loop_;
+  hw::nvml::Driver& nvml_;
+  const Options options_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+  KnownGpus known_;
+  std::vector<hw::sysfs::PciGpu> bus_;
+  std::vector<model::Problem> problems_;  // of the bus
+  std::optional<model::Driver> driver_;
+  std::optional<base::Error> driver_error_;
+  std::uint32_t count_ = 0;
+  std::uint64_t session_ = 0;                  // that the answers came from; 0: none
+  std::vector<model::PciAddress> opened_for_;  // the bus as it was then
+  std::uint64_t links_of_ = 0;                 // the session whose links these are
+  hw::nvml::NodeLinks links_;
+
+  std::unique_ptr<net::Timer> rest_timer_, gather_timer_;
+  bool looking_ = false;
+  bool driver_heard_ = false;            // of the look that runs
+  std::set<model::PciAddress> awaited_;  // of the look that runs
+  // Of looks before, with the number of that look: not asked again until they are back.
+  std::map<model::PciAddress, std::uint64_t> late_;
+  std::uint64_t look_ = 0;  // counts looks
+  hw::nvml::Parts parts_, next_;
+  std::vector<Done> dones_, next_dones_;
+  bool wanted_ = false;  // another look after this one
+  bool reopening_ = false;
+  int sessions_lost_ = 0;  // in a row
+
+  SnapshotPtr current_;
+  std::vector<std::shared_ptr<Subscriber>> subscribers_;
+};
+
+}  // namespace partita::service::inventory

@@ -1,0 +1,280 @@
+// The live inventory against simulated machines. Time on the loop is the test's; the driver's
+// threads are real, so whatever comes from them is waited for.
+
+#include "service/inventory/live.h"
+
+#include <fstream>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "hw/inventory_reader.h"
+#include "hw/nvml/events.h"
+#include "net/testing/fake_loop.h"
+#include "sim/state/life.h"
+#include "tests/integration/simulated_machine.h"
+
+namespace partita::integration {
+namespace {
+
+using hw::nvml::Part;
+using hw::nvml::Parts;
+using service::inventory::Changes;
+using service::inventory::Live;
+using service::inventory::SnapshotPtr;
+using namespace std::chrono_literals;
+
+constexpr Parts kShape = {Part::kModes};
+
+// What a reader of everything sees, without what moves by itself.
+model::Inventory AtRest(model::Inventory node) {
+  node.generation = 0;
+  for (model::Gpu& gpu : node.gpus) {
+    gpu.readings = {};
+    gpu.pcie_generation.reset();
+    gpu.pcie_width.reset();
+  }
+  return node;
+}
+
+class LiveTest : public ::testing::Test {
+ protected:
+  explicit LiveTest(const char* profile = "dgx-a100-40") : machine_(profile) {
+    hw::ReaderOptions options = machine_.Options();
+    options.deadline = 300ms;
+    driver_ = hw::MakeDriver(options);
+    live_ = std::make_unique<Live>(loop_, *driver_, Live::Options{.root = machine_.root()});
+  }
+  ~LiveTest() override {
+    machine_.ClearCallFaults();
+    live_.reset();
+    driver_.reset();
+  }
+
+  SnapshotPtr Look(Parts parts) {
+    SnapshotPtr seen;
+    live_->Look(parts, [&](const SnapshotPtr& snapshot) { seen = snapshot; });
+    loop_.RunUntil([&] { return seen != nullptr; });
+    return seen;
+  }
+  // Until links are there, which come after the first look.
+  void Settle() {
+    live_->Look(Parts::All());
+    loop_.RunUntil([&] { return !live_->current()->inventory.links.empty(); });
+  }
+  [[nodiscard]] const model::Gpu& Gpu(std::size_t number) const {
+    return live_->current()->inventory.gpus.at(number);
+  }
+  [[nodiscard]] std::size_t StaleCount() const { return live_->current()->stale.size(); }
+
+  SimulatedMachine machine_;
+  net::testing::FakeLoop loop_;
+  std::shared_ptr<hw::nvml::Driver> driver_;
+  std::unique_ptr<Live> live_;
+};
+
+TEST_F(LiveTest, KnowsWhatAReaderOfEverythingKnows) {
+  machine_.MakeMigDevice(2, 0, 0);
+  Settle();
+  hw::InventoryReader reader(machine_.Options());
+  EXPECT_EQ(AtRest(live_->current()->inventory), AtRest(reader.Read()));
+  EXPECT_EQ(StaleCount(), 0U);
+  EXPECT_EQ(live_->current()->session, 1U);
+}
+
+TEST_F(LiveTest, PublishesNothingWhereNothingChanged) {
+  Settle();
+  const SnapshotPtr before = live_->current();
+  int published = 0;
+  const auto subscription =
+      live_->Subscribe([&](const SnapshotPtr&, const Changes&) { ++published; });
+  EXPECT_EQ(Look(kShape), before);
+  EXPECT_EQ(Look({Part::kHolders}), before);
+  EXPECT_EQ(published, 0);
+}
+
+TEST_F(LiveTest, TellsWhatSomebodyElseChanged) {
+  Settle();
+  const SnapshotPtr before = live_->current();
+  Changes told;
+  const auto subscription =
+      live_->Subscribe([&](const SnapshotPtr&, const Changes& changes) { told = changes; });
+  machine_.MakeMigDevice(5, 0, 0);
+  // The mode is all that is asked for; that it differs has the instances read as well.
+  Look(kShape);
+  EXPECT_EQ(Gpu(5).mig->instances.size(), 1U);
+  EXPECT_TRUE(told.shape);
+  EXPECT_FALSE(told.identity);
+  EXPECT_EQ(told.changed, std::vector{Gpu(5).pci});
+  EXPECT_EQ(live_->current()->revisions.shape, before->revisions.shape + 1);
+  EXPECT_EQ(live_->current()->revisions.identity, before->revisions.identity);
+}
+
+TEST_F(LiveTest, ASubscriptionEndsWithWhatWasReturned) {
+  int calls = 0;
+  auto subscription = live_->Subscribe([&](const SnapshotPtr&, const Changes&) { ++calls; });
+  Settle();
+  EXPECT_GT(calls, 0);
+  subscription.reset();
+  calls = 0;
+  machine_.MakeMigDevice(5, 0, 0);
+  Look(kShape);
+  EXPECT_EQ(calls, 0);
+}
+
+TEST_F(LiveTest, LooksThatComeWhileOneRunsAreOne) {
+  Settle();
+  int done = 0;
+  const auto count = [&](const SnapshotPtr&) { ++done; };
+  live_->Look(kShape, count);
+  live_->Look({Part::kReadings}, count);
+  live_->Look({Part::kHolders}, count);
+  loop_.RunUntil([&] { return done == 3; });
+  EXPECT_TRUE(Gpu(0).readings.temperature.has_value());
+  EXPECT_FALSE(Gpu(0).processes_error.has_value());
+}
+
+TEST_F(LiveTest, OneThatHangsDelaysNobodyAndIsShownAsItWas) {
+  Settle();
+  const model::Gpu before = Gpu(3);
+  machine_.HangCall("nvmlDeviceGetComputeMode", 3);
+  machine_.MakeMigDevice(5, 0, 0);
+  SnapshotPtr seen;
+  live_->Look(kShape, [&](const SnapshotPtr& snapshot) { seen = snapshot; });
+  // The others are published at the end of the time for gathering, not of the driver's limit.
+  loop_.RunUntil([&] { return driver_->lanes() == 1; });
+  ASSERT_TRUE(driver_->Run("", driver_->LimitsFor({}), [](const auto&, auto&) {}).Done());
+  loop_.RunUntilIdle();
+  loop_.Advance(20ms);
+  ASSERT_NE(seen, nullptr);
+  EXPECT_EQ(seen->inventory.gpus[5].mig->instances.size(), 1U);
+  EXPECT_EQ(seen->inventory.gpus[3], before);
+
+  loop_.RunUntil([&] { return StaleCount() == 1; });
+  EXPECT_EQ(Gpu(3).uuid, before.uuid);
+  EXPECT_EQ(Gpu(3).mig, before.mig);
+  EXPECT_EQ(Gpu(3).faults.at(0).kind, model::FaultKind::kHung);
+
+  machine_.ClearCallFaults();
+  while (StaleCount() > 0) Look(kShape);
+  EXPECT_TRUE(Gpu(3).faults.empty());
+  EXPECT_EQ(Gpu(3).compute_mode, before.compute_mode);
+}
+
+TEST_F(LiveTest, ALostOneKeepsItsNameAndTheOthersStayFresh) {
+  Settle();
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) { sim::LoseGpu(slot, 2); });
+  Look(kShape);
+  EXPECT_EQ(Gpu(2).uuid, model::GpuUuid(machine_.board(2).uuid));
+  EXPECT_EQ(Gpu(2).faults.at(0).kind, model::FaultKind::kLost);
+  EXPECT_EQ(StaleCount(), 1U);
+}
+
+TEST_F(LiveTest, ADriverThatWasReloadedIsANewSession) {
+  Settle();
+  machine_.Change([](const sim::Machine& machine, sim::Slot& slot) {
+    sim::UnloadDriver(machine, slot);
+    sim::LoadDriver(machine, slot);
+  });
+  Look(kShape);
+  EXPECT_EQ(live_->current()->session, 2U);
+  EXPECT_EQ(StaleCount(), 0U);
+  EXPECT_EQ(Gpu(0).uuid, model::GpuUuid(machine_.board(0).uuid));
+}
+
+TEST_F(LiveTest, WithoutADriverItSaysWhyAndKeepsNames) {
+  Settle();
+  machine_.Change(
+      [](const sim::Machine& machine, sim::Slot& slot) { sim::UnloadDriver(machine, slot); });
+  Look(kShape);
+  EXPECT_FALSE(live_->current()->inventory.driver.has_value());
+  EXPECT_TRUE(live_->current()->inventory.driver_error.has_value());
+  EXPECT_EQ(Gpu(0).uuid, model::GpuUuid(machine_.board(0).uuid));
+  EXPECT_EQ(StaleCount(), 8U);
+}
+
+// The calls in a log that the simulator writes.
+std::size_t CountCalls(const std::string& path) {
+  std::ifstream log(path);
+  std::size_t count = 0;
+  for (std::string line; std::getline(log, line);) ++count;
+  return count;
+}
+
+TEST_F(LiveTest, ANodeAtRestCostsUnderFiftyCallsALook) {
+  const std::string log = machine_.root() + "/calls";
+  setenv("PARTITA_SIM_CALLS", log.c_str(), 1);
+  Settle();
+  unsetenv("PARTITA_SIM_CALLS");
+  const std::size_t before = CountCalls(log);
+  ASSERT_GT(before, 300U);
+  Look(kShape);
+  const std::size_t calls = CountCalls(log) - before;
+  RecordProperty("calls", static_cast<int>(calls));
+  EXPECT_LT(calls, 50U);
+  EXPECT_GT(calls, 8U);
+}
+
+// What the events' threads say, on the loop.
+class EventsTest : public LiveTest {
+ protected:
+  EventsTest()
+      : events_(
+            *driver_,
+            {.event = [this](const auto& event) { Post([=, this] { heard_.push_back(event); }); },
+             .begun = [this](
+                          std::uint64_t,
+                          auto unmonitored) { Post([=, this] { begun_ = unmonitored.size(); }); },
+             .ended = [this](auto end, auto) { Post([=, this] { ended_ = end; }); }},
+            10ms) {}
+  void Post(net::Task task) { loop_.Post(std::move(task)); }
+  [[nodiscard]] std::vector<model::PciAddress> All() const {
+    std::vector<model::PciAddress> all;
+    for (const model::Gpu& gpu : live_->current()->inventory.gpus) all.push_back(gpu.pci);
+    return all;
+  }
+  void Start() {
+    Settle();
+    events_.Start(All());
+    loop_.RunUntil([&] { return begun_.has_value(); });
+  }
+
+  std::vector<hw::nvml::Event> heard_;
+  std::optional<std::size_t> begun_;
+  std::optional<hw::nvml::Events::End> ended_;
+  hw::nvml::Events events_;
+};
+
+TEST_F(EventsTest, HearsAnXidOfItsGpuAndInstance) {
+  Start();
+  EXPECT_EQ(begun_, 0U);
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) {
+    sim::AddXid(slot, 4, 79, sim::kNone, sim::kNone);
+    sim::AddXid(slot, 5, 43, 1, 0);
+  });
+  loop_.RunUntil([&] { return heard_.size() == 2; });
+  EXPECT_EQ(heard_[0], (hw::nvml::Event{hw::nvml::EventKind::kXid, Gpu(4).pci, 79, std::nullopt,
+                                        std::nullopt}));
+  EXPECT_EQ(heard_[1], (hw::nvml::Event{hw::nvml::EventKind::kXid, Gpu(5).pci, 43,
+                                        model::GpuInstanceId(1), model::ComputeInstanceId(0)}));
+}
+
+TEST_F(EventsTest, LetsTheSessionGoWhenItMustClose) {
+  Start();
+  std::optional<bool> closed;
+  driver_->SubmitExclusive(5s, [&](base::Result<hw::nvml::Driver::Lease> lease) {
+    Post([&closed, ok = lease.ok()] { closed = ok; });
+  });
+  loop_.RunUntil([&] { return closed.has_value() && ended_.has_value(); });
+  EXPECT_TRUE(*closed);
+  EXPECT_EQ(ended_, hw::nvml::Events::End::kReleased);
+
+  begun_.reset();
+  ended_.reset();
+  events_.Start(All());
+  loop_.RunUntil([&] { return begun_.has_value(); });
+  EXPECT_FALSE(ended_.has_value());
+}
+
+}  // namespace
+}  // namespace partita::integration
