@@ -50,6 +50,8 @@ std::vector<StartStep> Agent::StartSteps() {
       // Another agent may be at the end of its life, or of its pod's: it is waited for.
       {"lock", std::nullopt, [this](const Done& done) { TakeLock(done); }},
       {"config", seconds(5), AtOnce([this] { ReadConfig(); })},
+      // A driver that sleeps takes seconds to wake its GPUs.
+      {"inventory", seconds(60), [this](const Done& done) { LookAtNode(done); }},
       {"control socket", seconds(1), AtOnce([this] { return OpenControlSocket(); })},
       {"http", seconds(1), AtOnce([this] { return OpenHttp(); })},
       {"notify", seconds(1), AtOnce([this] { TellReady(); })},
@@ -65,6 +67,11 @@ std::vector<StopStep> Agent::StopSteps() {
        milliseconds(200),
        AtOnce([this] { control_.Stop(); }),
        {"control socket"}},
+      // Whoever waits for events is back within a tick.
+      {"inventory",
+       milliseconds(1200),
+       [this](const Done& done) { node_.Stop([done] { done({}); }); },
+       {"inventory"}},
       {"lock",
        milliseconds(100),
        AtOnce([this] {
@@ -92,9 +99,11 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       lock_timer_(loop.NewTimer("agent-lock")),
       control_(loop, log),
       http_(loop),
+      node_(loop, log),
       watchdog_(loop.NewTimer("watchdog")),
       steps_(loop, log, StartSteps(), StopSteps()) {
   readiness_.Expect("config");
+  readiness_.Expect("inventory");
   control_.Register("agent.state",
                     [this](const std::shared_ptr<control::Call>& call) { call->Finish(State()); });
   control_.Register("reload", [this](const std::shared_ptr<control::Call>& call) {
@@ -185,6 +194,17 @@ void Agent::ReadConfig() {
     readiness_.SetGood("config");
   else
     readiness_.SetBad("config", fmt::format("{} is bad and no good one is known", keeper_.path()));
+}
+
+void Agent::LookAtNode(const Done& done) {
+  NodeOptions options;
+  options.root = config_.config.host_root.value;
+  options.driver_root = config_.config.driver_root.value;
+  options.state_directory = options_.state_directory;
+  node_.Start(options, [this, done] {
+    readiness_.SetGood("inventory");
+    done({});
+  });
 }
 
 base::Result<void> Agent::OpenControlSocket() {

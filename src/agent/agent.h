@@ -10,6 +10,7 @@
 
 #include "agent/config_keeper.h"
 #include "agent/control/server.h"
+#include "agent/node.h"
 #include "agent/notify.h"
 #include "agent/readiness.h"
 #include "agent/steps.h"
@@ -55,6 +56,9 @@ class Agent {
   // is. kBusy: it is starting or stopping.
   [[nodiscard]] base::Result<std::vector<std::string>> Reload();
 
+  [[nodiscard]] bool running() const { return running_; }
+  // While it runs.
+  [[nodiscard]] Node& node() { return node_; }
   [[nodiscard]] const config::AgentConfig& config() const { return config_.config; }
   [[nodiscard]] Readiness& readiness() { return readiness_; }
   // Of the control socket's method "agent.state".
@@ -71,6 +75,7 @@ class Agent {
   void ReadConfig();
   base::Result<void> OpenControlSocket();
   base::Result<void> OpenHttp();
+  void LookAtNode(const Done& done);
   void TellReady();
   void TellStatus();
 
@@ -94,6 +99,7 @@ class Agent {
   std::string lock_holder_;  // who is waited for
   control::Server control_;
   net::HttpServer http_;
+  Node node_;
   std::unique_ptr<net::Timer> watchdog_;
   Steps steps_;
 };

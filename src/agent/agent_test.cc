@@ -36,18 +36,24 @@ class AgentTest : public ::testing::Test {
     PARTITA_CHECK(base::WriteFile(directory_ + "/config.yaml", text, 0644).ok());
   }
   [[nodiscard]] AgentOptions Options() const {
-    return {.config = {directory_ + "/config.yaml", true, {}},
-            .run_directory = directory_ + "/run",
-            .state_directory = directory_ + "/state",
-            .version = "1.2.3",
-            .text_format = base::LogFormat::kJournal};
+    // A machine without anything: this one may have a driver.
+    const config::Origin flag{config::OriginKind::kFlag, "--host-root"};
+    return {
+        .config = {directory_ + "/config.yaml",
+                   true,
+                   {{"node.hostRoot", directory_, flag}, {"node.driverRoot", directory_, flag}}},
+        .run_directory = directory_ + "/run",
+        .state_directory = directory_ + "/state",
+        .version = "1.2.3",
+        .text_format = base::LogFormat::kJournal};
   }
   Agent& Start() {
+    ended_.clear();
     agent_.emplace(loop_, log_, Notifier("", seconds(30)), Options());
     agent_->Start([this](const base::Result<void>& end) {
       ended_ = end.ok() ? "ok" : end.error().ToString();
     });
-    loop_.RunUntilIdle();
+    loop_.RunUntil([this] { return agent_->running() || !ended_.empty(); });
     return *agent_;
   }
   [[nodiscard]] std::string Socket() const { return directory_ + "/run/agent.sock"; }
@@ -76,12 +82,22 @@ TEST_F(AgentTest, StartsServesAndLeavesNothingBehind) {
   EXPECT_TRUE(loop_.ArmedTimers().empty());
 }
 
-TEST_F(AgentTest, RestsWithoutATimer) {
+// docs/threads.md has the table of timers.
+TEST_F(AgentTest, RestsButForOneLookEachHalfMinute) {
   Start();
-  EXPECT_TRUE(loop_.ArmedTimers().empty());
-  const auto before = loop_.CountWakeUps();
-  loop_.Advance(std::chrono::hours(24));
-  EXPECT_EQ(loop_.CountWakeUps(), before);
+  const auto look = [this] {
+    for (const net::WakeUps& each : loop_.CountWakeUps())
+      if (each.name == "look") return each.count;
+    return std::uint64_t{0};
+  };
+  const std::uint64_t before = look();
+  for (int i = 0; i < 120; ++i) {
+    loop_.Advance(seconds(30));
+    loop_.RunUntil([this] { return !agent_->node().live().looking(); });
+    ASSERT_EQ(loop_.ArmedTimers(),
+              (std::vector<std::pair<std::string, net::Duration>>{{"look", seconds(30)}}));
+  }
+  EXPECT_EQ(look(), before + 120);
 }
 
 TEST_F(AgentTest, WaitsForTheAgentThatRuns) {
@@ -98,6 +114,7 @@ TEST_F(AgentTest, WaitsForTheAgentThatRuns) {
   agent_->Stop();
   loop_.Advance(seconds(1));
   EXPECT_EQ(ended_, "ok");
+  loop_.RunUntil([&] { return second->running(); });
   EXPECT_TRUE(second->readiness().ready()) << lines_;
   EXPECT_TRUE(base::Exists(Socket()));
   second->Stop();
@@ -173,15 +190,15 @@ TEST_F(AgentTest, KeepsWhatRunsWhereTheConfigurationIsBad) {
 TEST_F(AgentTest, RunsUnreadyWhereNoGoodConfigurationIsKnown) {
   WriteConfig("bad");
   AgentOptions options = Options();
-  options.config.overrides = {
-      {"listen", "unix:" + directory_ + "/http", {config::OriginKind::kFlag, "--listen"}}};
+  options.config.overrides.push_back(
+      {"listen", "unix:" + directory_ + "/http", {config::OriginKind::kFlag, "--listen"}});
   agent_.emplace(loop_, log_, Notifier(""), options);
   agent_->Start([](const base::Result<void>&) { FAIL(); });
-  loop_.RunUntilIdle();
+  loop_.RunUntil([this] { return agent_->running(); });
   EXPECT_FALSE(agent_->readiness().ready());
-  EXPECT_EQ(
-      agent_->readiness().Text(),
-      "[-] config: " + directory_ + "/config.yaml is bad and no good one is known\nnot ready\n");
+  EXPECT_EQ(agent_->readiness().Text(),
+            "[-] config: " + directory_ +
+                "/config.yaml is bad and no good one is known\n[+] inventory\nnot ready\n");
   WriteConfig("version: partita/v1\n");
   ASSERT_TRUE(agent_->Reload().ok());
   EXPECT_TRUE(agent_->readiness().ready());

@@ -25,6 +25,8 @@ enum class LogKey : std::uint8_t {
   kPid,         // of another process
   kSignal,      // its name
   kVersion,     // of this program
+  kXid,         // its number
+  kCount,       // how many
 };
 
 [[nodiscard]] constexpr std::string_view ToString(LogKey key) {
@@ -46,6 +48,8 @@ enum class LogKey : std::uint8_t {
     case LogKey::kPid: return "pid";
     case LogKey::kSignal: return "signal";
     case LogKey::kVersion: return "version";
+    case LogKey::kXid: return "xid";
+    case LogKey::kCount: return "count";
   }
   return "";
 }

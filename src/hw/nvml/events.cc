@@ -55,7 +55,8 @@ struct Events::State : std::enable_shared_from_this<Events::State> {
   Driver& driver;
   const Listener listener;
   const std::chrono::milliseconds tick;
-  std::atomic<bool> stopping = false;
+  std::atomic<bool> stopping = false;  // and nobody is to be called
+  std::atomic<bool> unwanted = false;
 
   std::mutex mutex;
   // Guarded by `mutex` until the thread runs, then the thread's own.
@@ -95,6 +96,7 @@ Events::~Events() {
 }
 
 void Events::Start(std::vector<model::PciAddress> gpus) {
+  state_->unwanted = false;
   {
     const std::scoped_lock lock(state_->mutex);
     if (state_->thread.joinable()) state_->thread.join();  // it has ended: this waits for nothing
@@ -127,6 +129,8 @@ void Events::Start(std::vector<model::PciAddress> gpus) {
         if (!state->stopping) state->listener.ended(End::kFailed, std::move(why));
       });
 }
+
+void Events::Stop() { state_->unwanted = true; }
 
 void Events::State::Register(const std::vector<model::PciAddress>& addresses) {
   if (addresses.empty()) StartThread();
@@ -196,7 +200,7 @@ void Events::State::Run() {
   }
   listener.begun(share->session().generation(), unmonitored);
   const auto timeout = static_cast<unsigned>(tick.count());
-  while (!stopping && !share->wanted()) {
+  while (!stopping && !unwanted && !share->wanted()) {
     nvmlEventData_t data{};
     const nvmlReturn_t code = wait.pointer()(set, &data, timeout);
     if (code == NVML_ERROR_TIMEOUT) continue;

@@ -58,6 +58,8 @@ class Events {
   // Waits for events of these GPUs; `begun` or `ended` is called once it is so. Not again before
   // `ended`.
   void Start(std::vector<model::PciAddress> gpus);
+  // Ends the wait within a tick; `ended` is called (kReleased).
+  void Stop();
 
  private:
   struct State;

@@ -59,6 +59,8 @@ class Live {
   using Subscriber = std::function<void(const SnapshotPtr&, const Changes&)>;
   [[nodiscard]] std::shared_ptr<void> Subscribe(Subscriber subscriber);
 
+  [[nodiscard]] bool looking() const { return looking_ || reopening_; }
+
   // What to keep for the next life.
   [[nodiscard]] std::vector<Remembered> ToRemember() const { return known_.ToRemember(); }
 

@@ -1,0 +1,231 @@
+#include "agent/node.h"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/remembered_gpus.h"
+#include "base/files.h"
+#include "hw/inventory_reader.h"
+
+namespace partita::agent {
+namespace {
+
+using base::LogKey;
+using hw::nvml::EventKind;
+using hw::nvml::Part;
+using hw::nvml::Parts;
+using service::inventory::Changes;
+using service::inventory::Live;
+using service::inventory::Snapshot;
+using service::inventory::SnapshotPtr;
+
+// Instances may have come or gone; with the modes they are a few dozen calls.
+constexpr Parts kShape = {Part::kModes, Part::kInstances};
+// A driver that refuses events now may give them after its trouble.
+constexpr std::chrono::seconds kListenAgain{30};
+constexpr std::uint64_t kXidNvlink = 74;
+
+std::string_view NameOf(EventKind kind) {
+  switch (kind) {
+    case EventKind::kXid: return "XID";
+    case EventKind::kMigChanged: return "MIG changed";
+    case EventKind::kMemory: return "memory error";
+    case EventKind::kUnavailable: return "GPU unavailable";
+    case EventKind::kRecoveryAction: return "recovery action changed";
+  }
+  return "";
+}
+
+}  // namespace
+
+Node::Node(net::Loop& loop, base::Log& log)
+    : loop_(loop), log_(log), listen_again_(loop.NewTimer("listen-again")) {}
+
+Node::~Node() {
+  *alive_ = false;
+  events_.reset();
+  subscription_.reset();
+  live_.reset();
+  driver_.reset();
+}
+
+void Node::Start(const NodeOptions& options, net::Task looked) {
+  options_ = options;
+  hw::ReaderOptions reader;
+  reader.root = options.root;
+  reader.driver_root = options.driver_root;
+  driver_ = hw::MakeDriver(reader);
+  base::Result<std::vector<service::inventory::Remembered>> remembered =
+      ReadRememberedGpus(options.state_directory);
+  if (!remembered.ok()) log_.Warn("names of GPUs", base::ErrorFields(remembered.error()));
+  live_ = std::make_unique<Live>(
+      loop_, *driver_, Live::Options{.root = options.root},
+      remembered.ok() ? *remembered : std::vector<service::inventory::Remembered>());
+  subscription_ = live_->Subscribe([this](const SnapshotPtr& snapshot, const Changes& changes) {
+    Published(snapshot, changes);
+  });
+  ListenToKernel();
+  live_->Start();
+  live_->Look({}, [looked = std::move(looked)](const SnapshotPtr&) { looked(); });
+}
+
+void Node::ListenToKernel() {
+  base::Result<hw::watch::Uevents> uevents = hw::watch::Uevents::Open();
+  if (uevents.ok()) {
+    uevents_.emplace(*std::move(uevents));
+    uevent_watch_ = loop_.NewWatch("uevents", uevents_->fd());
+    uevent_watch_->OnReadable([this] { HeardKernel(); });
+  } else {
+    log_.Warn(
+        "the kernel's device messages are not heard: GPUs that come or go are seen by the "
+        "next look",
+        base::ErrorFields(uevents.error()));
+  }
+  base::Result<hw::watch::Paths> paths = hw::watch::Paths::Open();
+  if (!paths.ok()) {
+    log_.Warn("device nodes are not watched", base::ErrorFields(paths.error()));
+    return;
+  }
+  paths_.emplace(*std::move(paths));
+  for (const char* directory : {"dev", "dev/nvidia-caps"}) {
+    const base::Result<void> watched = paths_->Watch(base::JoinPath(options_.root, directory));
+    if (!watched.ok())
+      log_.Warn("device nodes are not watched", base::ErrorFields(watched.error()));
+  }
+  path_watch_ = loop_.NewWatch("paths", paths_->fd());
+  path_watch_->OnReadable([this] { HeardPaths(); });
+}
+
+void Node::HeardKernel() {
+  const hw::watch::Uevents::Heard heard = uevents_->Read();
+  bool look = heard.missed;
+  for (const hw::watch::Uevent& event : heard.events) look = look || ConcernsGpus(event);
+  if (look) live_->Look(kShape);
+}
+
+void Node::HeardPaths() {
+  if (!paths_->Read().empty()) live_->Look(kShape);
+}
+
+// In the session that answers now. A set of events is of one session, so each needs its own.
+void Node::ListenToDriver() {
+  if (stopped_ || listening_ != Listening::kNo) return;
+  const Snapshot& now = *live_->current();
+  if (now.session == 0) return;
+  listening_ = Listening::kBeginning;
+  listened_session_ = now.session;
+  if (!events_) {
+    // Called on other threads.
+    const auto on_loop = [this, loop = &loop_, alive = alive_](net::Task task) {
+      loop->Post([alive, task = std::move(task)] {
+        if (*alive) task();
+      });
+    };
+    hw::nvml::Events::Listener listener;
+    listener.event = [this, on_loop](const hw::nvml::Event& event) {
+      on_loop([this, event] { HeardEvent(event); });
+    };
+    listener.begun = [this, on_loop](std::uint64_t session,
+                                     std::vector<model::PciAddress> unmonitored) {
+      on_loop([this, session, unmonitored = std::move(unmonitored)] {
+        listening_ = Listening::kYes;
+        listened_session_ = session;
+        for (const model::PciAddress& gpu : unmonitored)
+          log_.Warn("the driver tells no events of this GPU", {{LogKey::kGpu, gpu.ToString()}});
+      });
+    };
+    listener.ended = [this, on_loop](hw::nvml::Events::End end, std::optional<base::Error> why) {
+      on_loop([this, end, why = std::move(why)] { EventsEnded(end, why); });
+    };
+    events_ =
+        std::make_unique<hw::nvml::Events>(*driver_, std::move(listener), options_.event_tick);
+  }
+  std::vector<model::PciAddress> gpus;
+  for (const model::Gpu& gpu : now.inventory.gpus) {
+    if (!now.stale.contains(gpu.pci)) gpus.push_back(gpu.pci);
+  }
+  events_->Start(std::move(gpus));
+}
+
+void Node::HeardEvent(const hw::nvml::Event& event) {
+  base::Log::Fields fields = {{LogKey::kGpu, event.gpu.ToString()}};
+  if (event.kind == EventKind::kXid) {
+    fields.push_back({LogKey::kXid, static_cast<std::int64_t>(event.data)});
+    log_.Warn("XID", fields);
+  } else {
+    log_.Info(NameOf(event.kind), fields);
+  }
+  if (event.kind == EventKind::kXid && event.data == kXidNvlink) live_->LookAtLinks();
+  Parts parts = kShape;
+  if (event.kind != EventKind::kMigChanged) parts |= {Part::kReadings};
+  live_->Look(parts);
+}
+
+void Node::EventsEnded(hw::nvml::Events::End end, const std::optional<base::Error>& why) {
+  listening_ = Listening::kNo;
+  if (stopped_) return Stopped();
+  if (end == hw::nvml::Events::End::kFailed) {
+    log_.Warn("the driver's events are not heard: the next look sees what they would tell",
+              why ? base::ErrorFields(*why) : base::Log::Fields{});
+    live_->Look(kShape);
+  }
+  // Released: whoever wanted the session closed has it for a while.
+  listen_again_->After(kListenAgain, [this] { ListenToDriver(); });
+}
+
+void Node::Published(const SnapshotPtr& snapshot, const Changes& changes) {
+  if (changes.identity) {
+    log_.Info("GPUs",
+              {{LogKey::kCount, static_cast<std::int64_t>(snapshot->inventory.gpus.size())}});
+    Remember();
+  }
+  TellStale(*snapshot);
+  if (snapshot->session != listened_session_) {
+    listen_again_->Cancel();
+    ListenToDriver();
+  }
+}
+
+// Once when a GPU falls silent and once when it is back.
+void Node::TellStale(const Snapshot& snapshot) {
+  for (const auto& [gpu, stale] : snapshot.stale) {
+    if (!told_stale_.insert(gpu).second) continue;
+    log_.Warn("this GPU does not answer; it is shown as it was",
+              {{LogKey::kGpu, gpu.ToString()}, {LogKey::kError, stale.why}});
+  }
+  for (auto each = told_stale_.begin(); each != told_stale_.end();) {
+    if (snapshot.stale.contains(*each)) {
+      ++each;
+      continue;
+    }
+    log_.Info("this GPU answers again", {{LogKey::kGpu, each->ToString()}});
+    each = told_stale_.erase(each);
+  }
+}
+
+void Node::Remember() {
+  const base::Result<void> written =
+      WriteRememberedGpus(options_.state_directory, live_->ToRemember());
+  if (!written.ok())
+    log_.Warn("a GPU that does not answer after a restart has no name",
+              base::ErrorFields(written.error()));
+}
+
+void Node::Stop(net::Task stopped) {
+  listen_again_->Cancel();
+  uevent_watch_.reset();
+  path_watch_.reset();
+  stopped_ = std::move(stopped);
+  if (!events_ || listening_ == Listening::kNo) return Stopped();
+  events_->Stop();
+}
+
+// The driver goes with this object: closing its session may take longer than a stop.
+void Node::Stopped() {
+  subscription_.reset();
+  live_.reset();
+  stopped_();
+}
+
+}  // namespace partita::agent

@@ -1,0 +1,84 @@
+// The GPUs of this node in the agent: the one driver, the live inventory, and everything that says
+// "look again".
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/log.h"
+#include "base/result.h"
+#include "hw/nvml/driver.h"
+#include "hw/nvml/events.h"
+#include "hw/watch/paths.h"
+#include "hw/watch/uevents.h"
+#include "net/loop.h"
+#include "service/inventory/live.h"
+
+namespace partita::agent {
+
+struct NodeOptions {
+  std::string root = "/";         // above the host's /proc, /sys and /dev
+  std::string driver_root = "/";  // above the driver's files
+  std::string state_directory;    // inventory.json
+  std::chrono::milliseconds event_tick{1000};
+};
+
+// Loop's thread only. Loop and log outlive it.
+class Node {
+ public:
+  Node(net::Loop& loop, base::Log& log);
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  ~Node();
+
+  // `looked` is called once, after the first look, also where there is no driver.
+  void Start(const NodeOptions& options, net::Task looked);
+  // Lets the driver go. `stopped` is called once.
+  void Stop(net::Task stopped);
+
+  // Between Start and Stop.
+  [[nodiscard]] service::inventory::Live& live() { return *live_; }
+  [[nodiscard]] hw::nvml::Driver& driver() { return *driver_; }
+
+ private:
+  void ListenToKernel();
+  void ListenToDriver();
+  void HeardKernel();
+  void HeardPaths();
+  void HeardEvent(const hw::nvml::Event& event);
+  void EventsEnded(hw::nvml::Events::End end, const std::optional<base::Error>& why);
+  void Published(const service::inventory::SnapshotPtr& snapshot,
+                 const service::inventory::Changes& changes);
+  void TellStale(const service::inventory::Snapshot& snapshot);
+  void Remember();
+  void Stopped();
+
+  net::Loop& loop_;
+  base::Log& log_;
+  NodeOptions options_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+
+  std::shared_ptr<hw::nvml::Driver> driver_;
+  std::unique_ptr<service::inventory::Live> live_;
+  std::shared_ptr<void> subscription_;
+  std::set<model::PciAddress> told_stale_;
+
+  enum class Listening : std::uint8_t { kNo, kBeginning, kYes };
+  std::unique_ptr<hw::nvml::Events> events_;
+  Listening listening_ = Listening::kNo;
+  std::uint64_t listened_session_ = 0;  // whose events are, or were, listened to
+  std::unique_ptr<net::Timer> listen_again_;
+  net::Task stopped_;  // set: we are stopping
+
+  std::optional<hw::watch::Uevents> uevents_;
+  std::optional<hw::watch::Paths> paths_;
+  std::unique_ptr<net::Watch> uevent_watch_, path_watch_;
+};
+
+}  // namespace partita::agent
