@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "base/listen_address.h"
+#include "model/inventory_wire.h"
 
 namespace partita::agent {
 namespace {
@@ -40,6 +41,18 @@ std::function<void(Done)> AtOnce(Run run) {
       done(run());
     }
   };
+}
+
+// What `partita status` draws: everything, and since when a GPU has not answered.
+Value StatusReply(const service::inventory::Snapshot& snapshot, base::Clock::Steady now) {
+  Value stale = Value::Map();
+  for (const auto& [gpu, silent] : snapshot.stale) {
+    const auto age = std::chrono::duration_cast<seconds>(now - silent.since).count();
+    stale.Set(gpu.ToString(), Value::Map().Set("seconds", age).Set("why", silent.why));
+  }
+  return Value::Map()
+      .Set("inventory", model::ToWire(snapshot.inventory))
+      .Set("stale", std::move(stale));
 }
 
 }  // namespace
@@ -112,6 +125,18 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
     Value keys = Value::List();
     for (const std::string& key : *changed) keys.Add(key);
     call->Finish(Value::Map().Set("changed", std::move(keys)));
+  });
+  control_.Register("driver.reopen", [this](const std::shared_ptr<control::Call>& call) {
+    node_.Reopen([this, call](base::Result<void> end) {
+      if (!end.ok()) return call->Finish(std::move(end).error());
+      call->Finish(Value::Map().Set("session", node_.live().current()->session));
+    });
+  });
+  control_.Register("status", [this](const std::shared_ptr<control::Call>& call) {
+    node_.live().Look(hw::nvml::Parts::All(),
+                      [this, call](const service::inventory::SnapshotPtr& snapshot) {
+                        call->Finish(StatusReply(*snapshot, loop_.clock().Now()));
+                      });
   });
   http_.Serve("/healthz", [](const net::HttpRequest&) {
     return net::HttpResponse{.body = "ok\n"};  // the loop runs, or nobody would answer

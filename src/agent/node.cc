@@ -212,6 +212,18 @@ void Node::Remember() {
               base::ErrorFields(written.error()));
 }
 
+void Node::Reopen(std::function<void(base::Result<void>)> done) {
+  driver_->SubmitExclusive(
+      driver_->options().release, [this, loop = &loop_, alive = alive_, done = std::move(done)](
+                                      const base::Result<hw::nvml::Driver::Lease>& lease) {
+        const base::Result<void> end = lease.ok() ? base::Result<void>() : lease.error();
+        loop->Post([this, alive, done, end] {
+          if (!*alive || !live_) return;
+          live_->Look(Parts::All(), [done, end](const SnapshotPtr&) { done(end); });
+        });
+      });
+}
+
 void Node::Stop(net::Task stopped) {
   listen_again_->Cancel();
   uevent_watch_.reset();

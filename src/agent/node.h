@@ -42,6 +42,10 @@ class Node {
   // Lets the driver go. `stopped` is called once.
   void Stop(net::Task stopped);
 
+  // Closes the session with the driver for certain, so that for a moment no node of it is open
+  // here, and looks again in a new one. `done` gets the error of what keeps it open.
+  void Reopen(std::function<void(base::Result<void>)> done);
+
   // Between Start and Stop.
   [[nodiscard]] service::inventory::Live& live() { return *live_; }
   [[nodiscard]] hw::nvml::Driver& driver() { return *driver_; }
