@@ -34,6 +34,20 @@ Lines Faults(const model::Gpu& gpu, const Look& look) {
   return lines;
 }
 
+Lines Age(const model::Gpu& gpu, const model::StaleGpu* stale, const Look& look) {
+  if (stale == nullptr) return {};
+  Line first = Line().PadTo(kIndent).Add(look.glyphs().warning, Ink::kWarning).Add(" ");
+  const int indent = first.width();
+  std::string text = stale->seconds ? fmt::format("last answered {} ago", InAge(*stale->seconds))
+                                    : "has not answered yet";
+  // A fault may have said it already.
+  const bool told =
+      std::any_of(gpu.faults.begin(), gpu.faults.end(),
+                  [&](const model::Fault& fault) { return fault.text == stale->why; });
+  if (!told && !stale->why.empty()) text += ": " + Clean(stale->why, look.utf8);
+  return Wrapped(first, indent, text, Ink::kWarning, look);
+}
+
 // Columns of the gauges, the same for every GPU of a drawing.
 struct GaugeColumns {
   static constexpr int kMemoryText = 15, kLoadText = 4, kTemperature = 6, kPower = 11;
@@ -207,9 +221,10 @@ Line DrawGpuHeading(const model::Gpu& gpu, const Look& look) {
   return line.Add(" ").Add(Repeat(glyphs.rule, 2), Ink::kFaint);
 }
 
-Lines DrawGpu(const model::Gpu& gpu, bool details, const Look& look) {
+Lines DrawGpu(const model::Gpu& gpu, const model::StaleGpu* stale, bool details, const Look& look) {
   Lines lines = {DrawGpuHeading(gpu, look)};
   Append(Faults(gpu, look), lines);
+  Append(Age(gpu, stale, look), lines);
   Append(Gauges(gpu, look), lines);
   Append(Modes(gpu, look), lines);
   if (details) {

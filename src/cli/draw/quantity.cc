@@ -33,6 +33,14 @@ std::string InWatts(model::Milliwatts power) {
   return fmt::format("{}", (std::uint64_t{power.value()} + 500) / 1000);
 }
 
+std::string InAge(std::uint64_t seconds) {
+  constexpr std::uint64_t kMinute = 60, kHour = 60 * kMinute, kDay = 24 * kHour;
+  if (seconds >= 2 * kDay) return fmt::format("{} d", seconds / kDay);
+  if (seconds >= 2 * kHour) return fmt::format("{} h", seconds / kHour);
+  if (seconds >= 2 * kMinute) return fmt::format("{} min", seconds / kMinute);
+  return fmt::format("{} s", seconds);
+}
+
 std::string Count(std::size_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -17,6 +18,8 @@ namespace partita::cli {
 [[nodiscard]] std::string UsedOfTotal(const model::Memory& memory);
 // "212": watts, rounded.
 [[nodiscard]] std::string InWatts(model::Milliwatts power);
+// "12 s", "5 min", "3 h", "2 d": the largest unit that leaves two of it or more.
+[[nodiscard]] std::string InAge(std::uint64_t seconds);
 // "1 process", "3 processes".
 [[nodiscard]] std::string Count(std::size_t count, std::string_view one, std::string_view many);
 

@@ -99,9 +99,13 @@ Lines Header(const model::NodeReport& report, const Look& look) {
 
 void AddGpus(const model::NodeReport& report, bool details, const Look& look, Lines& lines) {
   const std::vector<model::Gpu>& gpus = report.inventory.gpus;
+  const auto draw = [&](const model::Gpu& gpu, const Look& within) {
+    const auto stale = report.stale.find(gpu.pci);
+    return DrawGpu(gpu, stale != report.stale.end() ? &stale->second : nullptr, details, within);
+  };
   if (look.width < kTwoColumns || gpus.size() < 2) {
     for (const model::Gpu& gpu : gpus) {
-      Append(DrawGpu(gpu, details, look), lines);
+      Append(draw(gpu, look), lines);
       lines.emplace_back();
     }
     return;
@@ -109,8 +113,8 @@ void AddGpus(const model::NodeReport& report, bool details, const Look& look, Li
   Look half = look;
   half.width = (look.width - kColumnGap) / 2;
   for (std::size_t i = 0; i < gpus.size(); i += 2) {
-    const Lines left = DrawGpu(gpus[i], details, half);
-    const Lines right = i + 1 < gpus.size() ? DrawGpu(gpus[i + 1], details, half) : Lines();
+    const Lines left = draw(gpus[i], half);
+    const Lines right = i + 1 < gpus.size() ? draw(gpus[i + 1], half) : Lines();
     Append(Beside(left, right, half.width + kColumnGap), lines);
     lines.emplace_back();
   }

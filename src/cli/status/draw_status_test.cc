@@ -1,6 +1,8 @@
 #include "cli/status/draw_status.h"
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -95,6 +97,20 @@ TEST(DrawStatus, SaysHowManyGpusTheSelectionLeftOut) {
   report.inventory.gpus.resize(2);
   const std::string text = ToString(DrawStatus(report, false, Look{}), false);
   EXPECT_NE(text.find("2 of 8 GPUs"), std::string::npos) << text;
+}
+
+TEST(DrawStatus, SaysHowOldAGpuIsThatDoesNotAnswer) {
+  model::NodeReport report = model::testing::DgxA100Mixed();
+  std::vector<model::Gpu>& gpus = report.inventory.gpus;
+  gpus[2].faults = {{model::FaultKind::kHung, "a call does not come back"}};
+  report.stale = {{gpus[0].pci, {12, "it \033hangs"}},
+                  {gpus[1].pci, {std::nullopt, "it wakes up"}},
+                  {gpus[2].pci, {7200, "a call does not come back"}}};
+  const std::string text = ToString(DrawStatus(report, false, Look{}), false);
+  EXPECT_NE(text.find("\n   ! last answered 12 s ago: it ?hangs\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n   ! has not answered yet: it wakes up\n"), std::string::npos) << text;
+  // The fault has said why.
+  EXPECT_NE(text.find("\n   ! last answered 2 h ago\n"), std::string::npos) << text;
 }
 
 TEST(DrawStatus, ShowsMisplacedInstancesInsteadOfHidingThem) {

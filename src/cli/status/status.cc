@@ -24,12 +24,12 @@
 #include "cli/exit_status.h"
 #include "cli/report_error.h"
 #include "cli/status/draw_status.h"
+#include "cli/status/node_source.h"
 #include "cli/status/status_document.h"
 #include "cli/status/watch.h"
 #include "model/gpu_selection.h"
 #include "model/node_report.h"
 #include "model/unread.h"
-#include "service/inventory/reader.h"
 
 namespace partita::cli {
 
@@ -101,12 +101,12 @@ std::string Now() {
   return text.data();
 }
 
-base::Result<model::NodeReport> LookAtNode(service::inventory::Reader& reader,
-                                           const StatusOptions& options) {
+base::Result<model::NodeReport> LookAtNode(NodeSource& source, const StatusOptions& options) {
   model::NodeReport report;
   report.host = HostName();
   report.time = Now();
-  model::Inventory inventory = reader.Read();
+  auto [inventory, stale] = source.Look();
+  report.stale = std::move(stale);
   report.gpus_on_node = inventory.gpus.size();
   // Without a driver there is no GPU to choose from: that is the news, not the choice.
   if (inventory.driver) {
@@ -136,8 +136,8 @@ std::string Render(const model::NodeReport& report, const StatusOptions& options
   return "";
 }
 
-int ShowOnce(service::inventory::Reader& reader, const StatusOptions& options) {
-  const base::Result<model::NodeReport> report = LookAtNode(reader, options);
+int ShowOnce(NodeSource& source, const StatusOptions& options) {
+  const base::Result<model::NodeReport> report = LookAtNode(source, options);
   if (!report.ok()) return ReportError(report.error());
   const model::Inventory& inventory = report->inventory;
   const int status = inventory.driver ? kExitDone : kExitNoDriver;
@@ -151,9 +151,9 @@ int ShowOnce(service::inventory::Reader& reader, const StatusOptions& options) {
   return status;
 }
 
-int Watch(service::inventory::Reader& reader, const StatusOptions& options, SignalQueue& signals) {
+int Watch(NodeSource& source, const StatusOptions& options, SignalQueue& signals) {
   // The first look decides whether there is anything to watch.
-  base::Result<model::NodeReport> report = LookAtNode(reader, options);
+  base::Result<model::NodeReport> report = LookAtNode(source, options);
   if (!report.ok()) return ReportError(report.error());
   if (!report->inventory.driver && report->inventory.driver_error) {
     return ReportError(model::WhyNoDriver(report->inventory));
@@ -161,7 +161,7 @@ int Watch(service::inventory::Reader& reader, const StatusOptions& options, Sign
   bool fresh = true;
   const auto refresh = [&]() -> const model::NodeReport& {
     if (!std::exchange(fresh, false)) {
-      base::Result<model::NodeReport> next = LookAtNode(reader, options);
+      base::Result<model::NodeReport> next = LookAtNode(source, options);
       // A GPU that was chosen and is gone: the last that was seen of it stays.
       if (next.ok()) report = std::move(next);
     }
@@ -183,14 +183,14 @@ int RunStatus(const base::Invocation& invocation) {
   const base::Result<StatusOptions> options = ParseOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
   if (!options->watch) {
-    service::inventory::Reader reader(options->reader);
-    return ShowOnce(reader, *options);
+    NodeSource source = SourceFor(options->reader);
+    return ShowOnce(source, *options);
   }
-  // Before the reader, whose threads inherit what is blocked.
+  // Before the first look, whose threads inherit what is blocked.
   base::Result<SignalQueue> signals = SignalQueue::Create();
   if (!signals.ok()) return ReportError(signals.error());
-  service::inventory::Reader reader(options->reader);
-  return Watch(reader, *options, *signals);
+  NodeSource source = SourceFor(options->reader);
+  return Watch(source, *options, *signals);
 }
 
 }  // namespace partita::cli

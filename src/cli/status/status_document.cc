@@ -219,7 +219,14 @@ void SetModes(Value& map, const model::Gpu& gpu) {
   if (gpu.mig) map.Set("mig", MigValue(*gpu.mig));
 }
 
-Value GpuValue(const model::Gpu& gpu) {
+Value StaleValue(const model::StaleGpu& stale) {
+  Value map = Value::Map();
+  SetIf(map, "ageSeconds", stale.seconds);
+  SetIf(map, "why", stale.why);
+  return map;
+}
+
+Value GpuValue(const model::Gpu& gpu, const model::StaleGpus& stale) {
   Value map = Value::Map();
   SetIdentity(map, gpu);
   SetAbilities(map, gpu);
@@ -231,6 +238,8 @@ Value GpuValue(const model::Gpu& gpu) {
   if (const auto why = model::WhyHoldersUnknown(gpu))
     map.Set("processesUnknown", ReasonValue(*why));
   map.Set("faults", ListOf(gpu.faults, FaultValue));
+  if (const auto found = stale.find(gpu.pci); found != stale.end())
+    map.Set("stale", StaleValue(found->second));
   return map;
 }
 
@@ -320,7 +329,8 @@ Value StatusDocument(const model::NodeReport& report) {
   map.Set("generation", inventory.generation);
   if (inventory.driver) map.Set("driver", DriverValue(*inventory.driver));
   if (inventory.driver_error) map.Set("driverError", ErrorValue(*inventory.driver_error));
-  map.Set("gpus", ListOf(inventory.gpus, GpuValue))
+  map.Set("gpus", ListOf(inventory.gpus,
+                         [&](const model::Gpu& gpu) { return GpuValue(gpu, report.stale); }))
       .Set("vfioGpus", ListOf(inventory.vfio, VfioValue))
       .Set("gpuLinks", ListOf(inventory.links, LinkValue))
       .Set("switchLinks", ListOf(inventory.switch_links, SwitchLinksValue))

@@ -49,6 +49,13 @@ TEST(StatusDocument, HasNoAddressForAGpuThatNobodyCanPlace) {
   EXPECT_EQ(gpu.Find("pciBusId"), nullptr);
 }
 
+TEST(StatusDocument, SaysHowOldAGpuIsThatDoesNotAnswer) {
+  model::NodeReport report = model::testing::FaultyNode();
+  report.stale = {{report.inventory.gpus[0].pci, {12, "it hangs"}},
+                  {report.inventory.gpus[1].pci, {std::nullopt, "it wakes up"}}};
+  golden::ExpectGolden("status/stale.json", base::ToJson(StatusDocument(report)));
+}
+
 TEST(StatusDocument, KeepsNumbersThatTheTablesDoNotKnow) {
   model::NodeReport report = model::testing::H200Idle();
   report.inventory.gpus[0].brand = 99;
