@@ -7,6 +7,9 @@ good_config="version: partita/v1
 listen: unix:$http"
 echo "$good_config" >"$PARTITA_CONFIG_FILE"
 
+# What stands before an agent's command: `agent_on=(partita-sim run --node NODE --)`, which it replaces.
+agent_on=()
+
 # start_agent NAME [ARGUMENT…]: its pid is ${agent[NAME]}, its log $work/NAME.log; its notes go to `await NAME`.
 declare -A agent notes
 start_agent() {
@@ -17,7 +20,7 @@ start_agent() {
   on_exit+=("kill $!")
   notes[$name]=$fd
   await "$name" listening
-  NOTIFY_SOCKET=$work/$name.notify partita agent "$@" 2>"$work/$name.log" &
+  NOTIFY_SOCKET=$work/$name.notify "${agent_on[@]}" partita agent "$@" 2>"$work/$name.log" &
   agent[$name]=$!
   on_exit+=("kill -9 $!")
 }
