@@ -47,8 +47,11 @@ std::function<void(Done)> AtOnce(Run run) {
 Value StatusReply(const service::inventory::Snapshot& snapshot, base::Clock::Steady now) {
   Value stale = Value::Map();
   for (const auto& [gpu, silent] : snapshot.stale) {
-    const auto age = std::chrono::duration_cast<seconds>(now - silent.since).count();
-    stale.Set(gpu.ToString(), Value::Map().Set("seconds", age).Set("why", silent.why));
+    Value entry = Value::Map().Set("why", silent.why);
+    // Absent: it has not answered in this life.
+    if (silent.since)
+      entry.Set("seconds", std::chrono::duration_cast<seconds>(now - *silent.since).count());
+    stale.Set(gpu.ToString(), std::move(entry));
   }
   return Value::Map()
       .Set("inventory", model::ToWire(snapshot.inventory))

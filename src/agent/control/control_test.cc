@@ -57,6 +57,21 @@ TEST(Protocol, CarriesAnErrorWhole) {
   EXPECT_EQ(std::get<base::Result<Value>>(*answer).error(), error);
 }
 
+TEST(Protocol, CarriesEveryCode) {
+  // Exit statuses depend on it. The names of what is no code are "internal".
+  int codes = 0;
+  for (int i = 0; i < 64; ++i) {
+    const auto code = static_cast<ErrorCode>(i);
+    if (code != ErrorCode::kInternal && base::ToString(code) == "internal") continue;
+    const auto answer =
+        ReadAnswer(ToValue(Answer(base::Result<Value>(base::Error(code, "it failed")))));
+    ASSERT_TRUE(answer.ok());
+    EXPECT_EQ(std::get<base::Result<Value>>(*answer).error().code(), code) << i;
+    ++codes;
+  }
+  EXPECT_GE(codes, 13);
+}
+
 TEST(Protocol, RefusesAnotherVersion) {
   EXPECT_EQ(ReadRequest(Value::Map().Set("version", 2U).Set("method", "a")).error().code(),
             ErrorCode::kUnsupported);

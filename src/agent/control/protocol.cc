@@ -13,10 +13,11 @@ using base::Error;
 using base::ErrorCode;
 using base::Value;
 
-constexpr std::array kCodes = {ErrorCode::kInvalid,     ErrorCode::kNotFound,    ErrorCode::kBusy,
-                               ErrorCode::kUnavailable, ErrorCode::kUnsupported, ErrorCode::kDenied,
-                               ErrorCode::kConflict,    ErrorCode::kTimeout,     ErrorCode::kIo,
-                               ErrorCode::kInternal};
+constexpr std::array kCodes = {
+    ErrorCode::kInvalid,      ErrorCode::kNotFound, ErrorCode::kBusy,     ErrorCode::kUnavailable,
+    ErrorCode::kUnsupported,  ErrorCode::kDenied,   ErrorCode::kConflict, ErrorCode::kTimeout,
+    ErrorCode::kIo,           ErrorCode::kInternal, ErrorCode::kNoDriver, ErrorCode::kNotApplied,
+    ErrorCode::kResetRequired};
 
 std::string Text(const Value& map, std::string_view key) {
   const Value* value = map.Find(key);

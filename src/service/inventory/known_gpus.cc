@@ -141,7 +141,7 @@ hw::nvml::Facts KnownGpus::Facts() const {
 std::map<model::PciAddress, Stale> KnownGpus::stale() const {
   std::map<model::PciAddress, Stale> stale;
   for (const auto& [pci, known] : gpus_) {
-    if (known.silent) stale[pci] = {known.answered.value_or(Time{}), *known.silent};
+    if (known.silent) stale[pci] = {known.answered, *known.silent};
   }
   return stale;
 }

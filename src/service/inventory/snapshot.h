@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,7 @@ struct Revisions {
 
 // A GPU that did not answer: what is shown of it is what it last said.
 struct Stale {
-  std::chrono::steady_clock::time_point since;  // its last good answer
+  std::optional<std::chrono::steady_clock::time_point> since;  // its last good answer
   std::string why;
   bool operator==(const Stale&) const = default;
 };
