@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "hw/nvml/session.h"
 #include "hw/nvml/call_watch.h"
+#include "hw/nvml/session.h"
 #include "model/inventory.h"
 
 namespace partita::hw::nvml {
