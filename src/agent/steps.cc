@@ -90,7 +90,7 @@ void Steps::RunStop(std::size_t index) {
   const bool begun = std::any_of(step.undoes.begin(), step.undoes.end(),
                                  [&](const std::string& name) { return begun_.contains(name); });
   if (!begun) return RunStop(index + 1);
-  Run(step.name, step.deadline, step.run, [this, index](base::Result<void> end) {
+  Run(step.name, step.deadline, step.run, [this, index](const base::Result<void>& end) {
     if (!end.ok()) {
       base::Log::Fields fields = {{base::LogKey::kStep, stop_[index].name}};
       for (base::LogField& field : base::ErrorFields(end.error()))

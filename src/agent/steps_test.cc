@@ -13,7 +13,7 @@ using std::chrono::seconds;
 
 class StepsTest : public ::testing::Test {
  protected:
-  StartStep Begins(const std::string& name, base::Result<void> end = {}) {
+  StartStep Begins(const std::string& name, const base::Result<void>& end = {}) {
     return {name, seconds(1), [this, name, end](const Done& done) {
               order_ += "+" + name + " ";
               done(end);

@@ -74,6 +74,7 @@ TEST_F(LogTest, CutsWhatNobodyReads) {
 
 TEST_F(LogTest, KeepsLinesOfSeveralThreadsApart) {
   std::vector<std::thread> threads;
+  threads.reserve(4);
   for (int i = 0; i < 4; ++i) {
     threads.emplace_back([this] {
       for (int n = 0; n < 100; ++n) log_.Info("line");

@@ -33,6 +33,7 @@ struct TimerState {
 
 void Wait(const std::shared_ptr<TimerState>& state);
 
+// NOLINTNEXTLINE(bugprone-exception-escape): one that leaves it ends the program, by contract
 void Fire(const std::shared_ptr<TimerState>& state) noexcept {
   ++*state->counter;
   const std::shared_ptr<const Task> task = state->task;
@@ -56,6 +57,9 @@ void Wait(const std::shared_ptr<TimerState>& state) {
 class AsioTimer final : public Timer {
  public:
   explicit AsioTimer(std::shared_ptr<TimerState> state) : state_(std::move(state)) {}
+  AsioTimer(const AsioTimer&) = delete;
+  AsioTimer& operator=(const AsioTimer&) = delete;
+  // NOLINTNEXTLINE(bugprone-exception-escape): Asio reports errors of cancel() by exception
   ~AsioTimer() override { Disarm(); }
 
   void After(Duration delay, Task task) override { Arm(delay, std::nullopt, std::move(task)); }
@@ -110,6 +114,8 @@ void WaitFor(const std::shared_ptr<WatchState>& state, WatchState::Direction& di
 class AsioWatch final : public Watch {
  public:
   explicit AsioWatch(std::shared_ptr<WatchState> state) : state_(std::move(state)) {}
+  AsioWatch(const AsioWatch&) = delete;
+  AsioWatch& operator=(const AsioWatch&) = delete;
   ~AsioWatch() override {
     state_->reading.task.reset();
     state_->writing.task.reset();
@@ -150,6 +156,8 @@ void WaitForSignal(const std::shared_ptr<SignalState>& state) {
 class AsioSignalWatch final : public SignalWatch {
  public:
   explicit AsioSignalWatch(std::shared_ptr<SignalState> state) : state_(std::move(state)) {}
+  AsioSignalWatch(const AsioSignalWatch&) = delete;
+  AsioSignalWatch& operator=(const AsioSignalWatch&) = delete;
   ~AsioSignalWatch() override {
     state_->task.reset();
     error_code ignored;

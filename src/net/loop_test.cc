@@ -75,6 +75,7 @@ TEST_P(LoopContract, TakesPostsFromManyThreadsAndRunsThemOnItsOwn) {
   int seen = 0;
   std::thread::id runs_on;
   std::vector<std::thread> threads;
+  threads.reserve(kThreads);
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int n = 0; n < kEach; ++n) {

@@ -46,7 +46,7 @@ class StatusThroughAgent : public ::testing::Test {
               return model::testing::VfioNode().inventory;
             }};
   }
-  void Answer(base::Result<Value> answer) {
+  void Answer(const base::Result<Value>& answer) {
     server_.Register("status", [this, answer](const std::shared_ptr<Call>& call) {
       asked_.push_back(call->params());
       call->Finish(answer);

@@ -96,7 +96,10 @@ bool MayAskAgent(const service::inventory::ReaderOptions& options) {
 
 NodeSource SourceFor(const service::inventory::ReaderOptions& options) {
   std::optional<NodeSource::Agent> agent;
-  if (MayAskAgent(options)) agent.emplace().socket = agent::control::SocketPath();
+  if (MayAskAgent(options)) {
+    agent = NodeSource::Agent{};
+    agent->socket = agent::control::SocketPath();
+  }
   // Made when it is first needed: it opens a session with the driver and keeps it.
   auto reader = std::make_shared<std::optional<service::inventory::Reader>>();
   return {std::move(agent), [options, reader] {

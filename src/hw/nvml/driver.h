@@ -56,6 +56,8 @@ class Driver {
    public:
     Lease(Lease&&) noexcept = default;
     Lease& operator=(Lease&&) = delete;
+    Lease(const Lease&) = delete;
+    Lease& operator=(const Lease&) = delete;
     ~Lease();
 
    private:

@@ -44,6 +44,8 @@ class FakeTimer final : public Timer {
  public:
   FakeTimer(FakeLoop& loop, std::shared_ptr<FakeLoop::Armed> armed)
       : loop_(loop), armed_(std::move(armed)) {}
+  FakeTimer(const FakeTimer&) = delete;
+  FakeTimer& operator=(const FakeTimer&) = delete;
   ~FakeTimer() override { Cancel(); }
   void After(Duration delay, Task task) override { Arm(delay, std::nullopt, std::move(task)); }
   void Every(Duration period, Task task) override { Arm(period, period, std::move(task)); }
@@ -70,6 +72,8 @@ class FakeWatch final : public Watch {
  public:
   FakeWatch(FakeLoop& loop, int descriptor, std::shared_ptr<FakeLoop::Watched> watched)
       : loop_(loop), descriptor_(descriptor), watched_(std::move(watched)) {}
+  FakeWatch(const FakeWatch&) = delete;
+  FakeWatch& operator=(const FakeWatch&) = delete;
   ~FakeWatch() override {
     watched_->readable.reset();
     watched_->writable.reset();
@@ -91,6 +95,8 @@ class FakeSignalWatch final : public SignalWatch {
  public:
   FakeSignalWatch(FakeLoop& loop, std::shared_ptr<FakeLoop::Signals> signals)
       : loop_(loop), signals_(std::move(signals)) {}
+  FakeSignalWatch(const FakeSignalWatch&) = delete;
+  FakeSignalWatch& operator=(const FakeSignalWatch&) = delete;
   ~FakeSignalWatch() override { std::erase(loop_.signals_, signals_); }
 
  private:

@@ -37,6 +37,8 @@ class FakeClock final : public base::Clock {
 class FakeLoop final : public Loop {
  public:
   FakeLoop();
+  FakeLoop(const FakeLoop&) = delete;
+  FakeLoop& operator=(const FakeLoop&) = delete;
   ~FakeLoop() override;
 
   [[nodiscard]] const base::Clock& clock() const override { return clock_; }

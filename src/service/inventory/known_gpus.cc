@@ -87,10 +87,9 @@ void KnownGpus::Absorb(const model::PciAddress& pci, const GpuAnswer& answer, Ti
         part.faults.begin(), part.faults.end(),
         [](const model::Fault& fault) { return fault.kind == model::FaultKind::kLost; });
     if (lost != part.faults.end()) {
-      const model::Fault fault = *lost;
       state.faults.clear();
       state.read = false;
-      Unanswered(pci, fault);
+      Unanswered(pci, *lost);
       return;
     }
     // A board that says nothing of itself is shown as it was.

@@ -104,9 +104,10 @@ class Script {
 
 void PutFiles(const std::string& directory, const std::map<std::string, std::string>& files) {
   const std::vector<std::string> old = base::ListDirectory(directory).value();
-  for (const std::string& name : old) ASSERT_TRUE(base::RemoveTree(directory + "/" + name).ok());
+  for (const std::string& name : old)
+    ASSERT_TRUE(base::RemoveTree(base::JoinPath(directory, name)).ok());
   for (const auto& [name, bytes] : files)
-    ASSERT_TRUE(base::WriteFile(directory + "/" + name, bytes, 0600).ok());
+    ASSERT_TRUE(base::WriteFile(base::JoinPath(directory, name), bytes, 0600).ok());
 }
 
 // What is read must be the state after some call: none that ended durably is missing, none that had

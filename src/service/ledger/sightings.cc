@@ -83,7 +83,7 @@ class Look {
 
   std::string See(const WholeGpu& gpu, const model::GpuInstance& instance) {
     SeenInstance seen{gpu, instance.profile, instance.placement, instance.id, false, {}};
-    const std::string key =
+    std::string key =
         KeyOf(model::InstanceKey{gpu.uuid, instance.profile, instance.placement.start});
     const auto found = state_.instances.find(key);
     const bool same =
