@@ -162,6 +162,8 @@ class AsioSignalWatch final : public SignalWatch {
     state_->task.reset();
     error_code ignored;
     state_->signals.clear(ignored);
+    // Or who waits would keep the state, and the state who waits.
+    state_->signals.cancel(ignored);
   }
 
  private:

@@ -217,8 +217,10 @@ bool Live::Reopen() {
   reopening_ = true;
   nvml_.SubmitExclusive(nvml_.options().release,
                         [this, loop = &loop_, alive = alive_](base::Result<Driver::Lease> lease) {
-                          // Nobody needs the GPUs idle: giving the lease back at once is the point.
                           const bool closed = lease.ok();
+                          // Nobody needs the GPUs idle. Given back before the look begins, which
+                          // would be refused.
+                          { const base::Result<Driver::Lease> given_back = std::move(lease); }
                           loop->Post([this, closed, alive] {
                             if (*alive) Reopened(closed);
                           });

@@ -31,9 +31,10 @@ TEST_F(SightingsTest, TellIncarnationsApart) {
   EXPECT_NE(Now(0), second);
   const Incarnation third = Now(0);
   const model::Inventory full = machine_;
+  const MigDevice device = Mig(0);
   testing::LayOut(machine_, 1, {});
   Look();
-  EXPECT_EQ(Now(0) == third, false);
+  EXPECT_EQ(FindSeen(state_, device), nullptr);
   machine_ = full;
   Look();
   EXPECT_NE(Now(0), third) << "was away meanwhile";
