@@ -260,7 +260,10 @@ TEST_F(EventsTest, LetsTheSessionGoWhenItMustClose) {
   Start();
   std::optional<bool> closed;
   driver_->SubmitExclusive(5s, [&](base::Result<hw::nvml::Driver::Lease> lease) {
-    Post([&closed, ok = lease.ok()] { closed = ok; });
+    const bool ok = lease.ok();
+    // Given back before anybody asks for a session again.
+    { const base::Result<hw::nvml::Driver::Lease> given_back = std::move(lease); }
+    Post([&closed, ok] { closed = ok; });
   });
   loop_.RunUntil([&] { return closed.has_value() && ended_.has_value(); });
   EXPECT_TRUE(*closed);
