@@ -213,12 +213,9 @@ void Node::Remember() {
 }
 
 void Node::Reopen(std::function<void(base::Result<void>)> done) {
-  driver_->SubmitExclusive(
-      driver_->options().release, [this, loop = &loop_, alive = alive_, done = std::move(done)](
-                                      base::Result<hw::nvml::Driver::Lease> lease) {
-        const base::Result<void> end = lease.ok() ? base::Result<void>() : lease.error();
-        // Given back before the look begins, which would be refused.
-        { const base::Result<hw::nvml::Driver::Lease> given_back = std::move(lease); }
+  driver_->SubmitReopen(
+      driver_->options().release,
+      [this, loop = &loop_, alive = alive_, done = std::move(done)](const base::Result<void>& end) {
         loop->Post([this, alive, done, end] {
           if (!*alive || !live_) return;
           live_->Look(Parts::All(), [done, end](const SnapshotPtr&) { done(end); });

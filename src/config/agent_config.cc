@@ -244,6 +244,10 @@ base::Result<std::string> ReadAgentConfigText(const AgentConfigSource& source) {
   base::Result<std::string> text = base::ReadFile(source.path, Document::kMaxBytes);
   const bool absent = !text.ok() && text.error().code() == base::ErrorCode::kNotFound;
   if (absent && !source.required) return std::string();
+  if (absent)
+    return base::Error(text.error())
+        .WithHint(
+            "name the file that is meant with -f; without it /etc/partita/config.yaml counts");
   return text;
 }
 

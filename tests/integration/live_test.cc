@@ -259,12 +259,8 @@ TEST_F(EventsTest, HearsAnXidOfItsGpuAndInstance) {
 TEST_F(EventsTest, LetsTheSessionGoWhenItMustClose) {
   Start();
   std::optional<bool> closed;
-  driver_->SubmitExclusive(5s, [&](base::Result<hw::nvml::Driver::Lease> lease) {
-    const bool ok = lease.ok();
-    // Given back before anybody asks for a session again.
-    { const base::Result<hw::nvml::Driver::Lease> given_back = std::move(lease); }
-    Post([&closed, ok] { closed = ok; });
-  });
+  driver_->SubmitReopen(
+      5s, [&](const base::Result<void>& end) { Post([&closed, ok = end.ok()] { closed = ok; }); });
   loop_.RunUntil([&] { return closed.has_value() && ended_.has_value(); });
   EXPECT_TRUE(*closed);
   EXPECT_EQ(ended_, hw::nvml::Events::End::kReleased);

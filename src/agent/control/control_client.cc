@@ -79,7 +79,9 @@ base::Result<Client> Client::Connect(const std::string& path, milliseconds patie
   while (connect(fd.get(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)) != 0) {
     if (errno == EINTR) continue;
     if (errno == ENOENT || errno == ECONNREFUSED || errno == ENOTDIR)
-      return base::MakeError(ErrorCode::kUnavailable, "no agent answers at {}", path);
+      return base::MakeError(ErrorCode::kUnavailable, "no agent answers at {}", path)
+          .WithHint(
+              "start it: systemctl start partita-agent, or partita agent in another terminal");
     if (errno != EAGAIN) return base::ErrnoError("connect to " + path);
     // Its queue is full, and no event says when it no longer is.
     if (std::chrono::steady_clock::now() >= *deadline) {

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "hw/nvml/await.h"
 #include "hw/nvml/open_nodes.h"
 #include "hw/nvml/quiet_thread.h"
 #include "hw/nvml/running_time.h"
@@ -429,21 +430,18 @@ void Driver::Submit(std::string gpu, const JobLimits& limits, Job job, Done done
   done({Outcome::kStopped, "", {}, std::nullopt});
 }
 
-Driver::Report Driver::Run(std::string gpu, const JobLimits& limits, Job job) {
-  struct Answer {
-    std::mutex mutex;
-    std::condition_variable come;
-    std::optional<Report> report;
-  };
-  const auto answer = std::make_shared<Answer>();
-  Submit(std::move(gpu), limits, std::move(job), [answer](const Report& report) {
-    const std::scoped_lock lock(answer->mutex);
-    answer->report = report;
-    answer->come.notify_all();
+void Driver::SubmitReopen(std::chrono::nanoseconds release,
+                          std::function<void(base::Result<void>)> done) {
+  SubmitExclusive(release, [done = std::move(done)](base::Result<Lease> lease) {
+    const base::Result<void> end = lease.ok() ? base::Result<void>() : lease.error();
+    { const base::Result<Lease> given_back = std::move(lease); }
+    done(end);
   });
-  Lock lock(answer->mutex);
-  answer->come.wait(lock, [&] { return answer->report.has_value(); });
-  return *answer->report;
+}
+
+Driver::Report Driver::Run(std::string gpu, const JobLimits& limits, Job job) {
+  return Await<Report>(
+      [&](Done done) { Submit(std::move(gpu), limits, std::move(job), std::move(done)); });
 }
 
 base::Result<Driver::Lease> Driver::Exclusive(nanoseconds release) {

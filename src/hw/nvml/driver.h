@@ -118,6 +118,10 @@ class Driver {
   void SubmitExclusive(std::chrono::nanoseconds release,
                        std::function<void(base::Result<Lease>)> done);
 
+  // Exclusive access that is given back before `done` is called, so that whoever asks from there on
+  // is answered in a new session.
+  void SubmitReopen(std::chrono::nanoseconds release, std::function<void(base::Result<void>)> done);
+
   // Closes the session; the next job opens another. Where a call that was given up keeps it open it
   // is closed once that call is back, and the error says so at once.
   [[nodiscard]] base::Result<void> Release();

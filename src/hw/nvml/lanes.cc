@@ -12,6 +12,7 @@
 #include <thread>
 #include <utility>
 
+#include "hw/nvml/await.h"
 #include "hw/nvml/quiet_thread.h"
 #include "hw/nvml/running_time.h"
 
@@ -345,20 +346,8 @@ void Lanes::Submit(std::string gpu, const JobLimits& limits, Job job, Done done)
 }
 
 Lanes::Report Lanes::Run(std::string gpu, const JobLimits& limits, Job job) {
-  struct Answer {
-    std::mutex mutex;
-    std::condition_variable come;
-    std::optional<Report> report;
-  };
-  const auto answer = std::make_shared<Answer>();
-  Submit(std::move(gpu), limits, std::move(job), [answer](const Report& report) {
-    const std::scoped_lock lock(answer->mutex);
-    answer->report = report;
-    answer->come.notify_all();
-  });
-  std::unique_lock lock(answer->mutex);
-  answer->come.wait(lock, [&] { return answer->report.has_value(); });
-  return *answer->report;
+  return Await<Report>(
+      [&](Done done) { Submit(std::move(gpu), limits, std::move(job), std::move(done)); });
 }
 
 std::vector<CallAt> Lanes::Running() const {

@@ -215,16 +215,12 @@ bool Live::Reopen() {
   if (sessions_lost_ >= kMostLostSessions) return false;
   ++sessions_lost_;
   reopening_ = true;
-  nvml_.SubmitExclusive(nvml_.options().release,
-                        [this, loop = &loop_, alive = alive_](base::Result<Driver::Lease> lease) {
-                          const bool closed = lease.ok();
-                          // Nobody needs the GPUs idle. Given back before the look begins, which
-                          // would be refused.
-                          { const base::Result<Driver::Lease> given_back = std::move(lease); }
-                          loop->Post([this, closed, alive] {
-                            if (*alive) Reopened(closed);
-                          });
-                        });
+  nvml_.SubmitReopen(nvml_.options().release,
+                     [this, loop = &loop_, alive = alive_](const base::Result<void>& end) {
+                       loop->Post([this, closed = end.ok(), alive] {
+                         if (*alive) Reopened(closed);
+                       });
+                     });
   return true;
 }
 
