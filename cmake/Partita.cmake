@@ -19,20 +19,45 @@ function(partita_precompile target headers)
   if(NOT headers IN_LIST PARTITA_PRECOMPILE)
     return()
   endif()
+  if(headers STREQUAL "test")
+    partita_precompile_test(${target})
+    return()
+  endif()
   if(NOT TARGET partita_precompiled_${headers})
     add_library(partita_precompiled_${headers} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled/empty.cc)
     target_precompile_headers(partita_precompiled_${headers} PRIVATE
                               ${CMAKE_SOURCE_DIR}/cmake/precompiled/${headers}.h)
     target_include_directories(partita_precompiled_${headers} PRIVATE ${FMT_INCLUDE_DIR})
-    if(headers STREQUAL "test")
-      set_target_properties(partita_precompiled_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-      target_link_libraries(partita_precompiled_test PRIVATE partita_warnings partita_test_sanitizers
-                                                             GTest::gtest)
-    else()
-      target_link_libraries(partita_precompiled_${headers} PRIVATE partita_product)
-    endif()
+    target_link_libraries(partita_precompiled_${headers} PRIVATE partita_product)
   endif()
   target_precompile_headers(${target} REUSE_FROM partita_precompiled_${headers})
+endfunction()
+
+# The tests' own lies outside the build folder, by its flags: `make test` and `make asan` compile tests by
+# the same command then, and the second takes their objects out of the compiler's cache.
+function(partita_precompile_test target)
+  string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
+  if(PARTITA_SANITIZE STREQUAL "thread")
+    get_target_property(sanitizers partita_sanitizers INTERFACE_COMPILE_OPTIONS)
+    list(APPEND flags ${sanitizers})
+  endif()
+  string(SHA256 name "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION} ${flags}")
+  string(SUBSTRING ${name} 0 12 name)
+  set(header ${CMAKE_SOURCE_DIR}/build/precompiled/${name}/test.h)
+  if(NOT TARGET partita_precompiled_test)
+    set(sources ${CMAKE_SOURCE_DIR}/cmake/precompiled/test.h ${CMAKE_SOURCE_DIR}/cmake/precompiled/product.h)
+    add_custom_command(
+      OUTPUT ${header}.gch
+      COMMAND ${CMAKE_SOURCE_DIR}/scripts/precompile ${header} ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}
+              ${flags} -DGTEST_HAS_PTHREAD=1 -std=c++20 -I${CMAKE_SOURCE_DIR}/cmake/precompiled
+      DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/scripts/precompile
+      COMMENT "Precompiling what tests include"
+      VERBATIM)
+    add_custom_target(partita_precompiled_test DEPENDS ${header}.gch)
+  endif()
+  add_dependencies(${target} partita_precompiled_test)
+  target_compile_options(${target} PRIVATE -Winvalid-pch -include ${header})
 endfunction()
 
 # partita_library(base SOURCES a.cc b.cc DEPS other…): target partita_base, include root src/ and the
