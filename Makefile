@@ -73,20 +73,27 @@ programs: setup-compat setup-e2e ## Build the programs of others that compat and
 e2e: build setup-e2e ## A real Kubernetes with simulated GPU nodes, and the scenarios on it
 	@e2e/e2e run --build build/release $(addprefix --only ,$(E2E_ONLY)) $(E2E_PATHS)
 
+# Sanitizers make long tests many times longer: a tenth of each there, but in `make nightly`.
+SHARE = PARTITA_TEST_SHARE=$${PARTITA_TEST_SHARE:-10}
+
 .PHONY: asan
 asan: setup-build+test build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
 	@scripts/build build/asan $(JOBS)
-	@scripts/run-tests build/asan $(JOBS) -L sanitized
+	@$(SHARE) scripts/run-tests build/asan $(JOBS) -L "^sanitized$$"
+
+.PHONY: asan-all
+asan-all: asan ## The same, and the tests that CI leaves out
+	@$(SHARE) scripts/run-tests build/asan $(JOBS) -L sanitized-nightly
 
 .PHONY: tsan
 tsan: setup-build+test build/tsan/build.ninja ## What has threads, under the thread sanitizer
 	@scripts/build build/tsan $(JOBS) thread_tests
-	@scripts/run-tests build/tsan $(JOBS) -L threads
+	@$(SHARE) scripts/run-tests build/tsan $(JOBS) -L threads
 
 .PHONY: tsan-all
 tsan-all: setup-build+test build/tsan/build.ninja ## Every test that sanitizers can judge, under the thread sanitizer
 	@scripts/build build/tsan $(JOBS)
-	@scripts/run-tests build/tsan $(JOBS) -L sanitized
+	@$(SHARE) scripts/run-tests build/tsan $(JOBS) -L sanitized
 
 .PHONY: soak
 soak: build ## 16 processes killed at random (SOAK_SECONDS, default 60), then an apply at its every call
@@ -122,7 +129,7 @@ tidy: setup-build+test+bench+tidy build/tidy/build.ninja ## clang-tidy, newest c
 # Slow and rarely red. CI runs a tenth of each (.ci/run).
 .PHONY: nightly
 nightly: ## Hours: full thread sanitizer, long soak, fuzzing, ten cluster cycles, every mutant, tidy
-	@$(MAKE) tsan-all
+	@PARTITA_TEST_SHARE=1 $(MAKE) asan-all tsan-all
 	@$(MAKE) soak SOAK_SECONDS=600
 	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_OPERATIONS=100000 \
 	  build/release/bin/partita_ledger_disk_test --gtest_filter='RandomLedger.*'

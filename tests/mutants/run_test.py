@@ -132,6 +132,12 @@ class Run(unittest.TestCase):
     def test_a_test_that_does_not_exist_is_an_error(self):
         done = self.run_on(mutant("nobody's", "^none$", "-lt 10", "-lt 9"))
         self.assertEqual((done.returncode, done.stderr), (2, "mutants: no test matches ^none$\n"))
+        done = self.run_on(words=["--quick"])
+        self.assertEqual((done.returncode, done.stderr), (2, "mutants: no test matches ^none$\n"))
+
+    def test_who_is_in_a_hurry_has_seen_the_tests_green(self):
+        (self.tree / "small_test.sh").write_text("false\n", encoding="utf-8")
+        self.expect(self.run_on(NOTICED, words=["--quick"]), 0, "ok   smaller: small noticed", "1 passed, 0 failed")
 
     def test_two_runs_do_not_share_a_copy(self):
         scratch = self.tree / "build/mutants"

@@ -18,6 +18,7 @@
 #include "service/ledger/testing/machine.h"
 #include "service/ledger/testing/recorded_disk.h"
 #include "service/ledger/testing/scratch.h"
+#include "tests/support/share.h"
 
 namespace partita::service::ledger {
 namespace {
@@ -480,7 +481,7 @@ std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
 
 TEST(RandomLedger, GivesNoAtomTwiceAndLosesNone) {
   const std::uint64_t seed = Setting("PARTITA_TEST_SEED", 9);
-  const std::uint64_t operations = Setting("PARTITA_TEST_OPERATIONS", 20000);
+  const std::uint64_t operations = Setting("PARTITA_TEST_OPERATIONS", 20000 / partita::testing::Share());
   std::printf("seed %llu, %llu operations (PARTITA_TEST_SEED, PARTITA_TEST_OPERATIONS)\n",
               static_cast<unsigned long long>(seed), static_cast<unsigned long long>(operations));
   const testing::Scratch scratch;
