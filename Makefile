@@ -134,6 +134,7 @@ nightly: ## Hours: full thread sanitizer, long soak, fuzzing, ten cluster cycles
 	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_OPERATIONS=100000 \
 	  build/release/bin/partita_ledger_disk_test --gtest_filter='RandomLedger.*'
 	@$(MAKE) fuzz FUZZ_SECONDS=300
+	@PARTITA_COMPAT_ALL=1 $(MAKE) compat
 	@PARTITA_E2E_CYCLES=10 $(MAKE) e2e E2E_ONLY=cycles
 	@$(MAKE) e2e E2E_PATHS=e2e/scenarios/nightly
 	@$(MAKE) mutants
