@@ -1,5 +1,5 @@
-// Read once for all product sources where that is switched on (never in the release build, where
-// every file must include what it uses). Measured by how many files include them and what each
+// Read once for all product sources where that is switched on: in every build but tidy's, where
+// every file must include what it uses. Measured by how many files include them and what each
 // costs.
 #pragma once
 

@@ -1,5 +1,5 @@
-// How much of a long test runs: PARTITA_TEST_SHARE=10 is a tenth, where the same code runs many times
-// slower. The whole of it is in `make test`, and under the sanitizers in `make nightly`.
+// How much of a long test runs: PARTITA_TEST_SHARE=10 is a tenth, where the same code runs many
+// times slower. The whole of it is in `make test`, and under the sanitizers in `make nightly`.
 #pragma once
 
 #include <algorithm>

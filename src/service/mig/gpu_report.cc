@@ -91,8 +91,9 @@ std::vector<std::string> ErrorTexts(const std::vector<GpuReport>& gpus,
 }
 
 std::vector<std::string> ErrorTexts(const ApplyReport& report) {
-  std::vector<std::string> texts = ErrorTexts(report.gpus, report.after);
-  if (report.stopped) texts.insert(texts.begin(), "stopped before it was done");
+  std::vector<std::string> texts;
+  if (report.stopped) texts.push_back("stopped before it was done");
+  for (std::string& text : ErrorTexts(report.gpus, report.after)) texts.push_back(std::move(text));
   if (report.goal_error) texts.push_back(report.goal_error->ToString());
   return texts;
 }
