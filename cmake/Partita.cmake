@@ -13,51 +13,56 @@ add_library(partita_product INTERFACE)
 target_compile_options(partita_product INTERFACE ${PARTITA_PRODUCT_FLAGS})
 target_link_libraries(partita_product INTERFACE partita_warnings partita_sanitizers)
 
-# partita_precompile(TARGET HEADERS): compiles with cmake/precompiled/HEADERS.h read once for all. Plain
-# programs and libraries differ in -fPIE and -fPIC, and a precompiled header fits one of them only.
+# partita_precompile(TARGET HEADERS): compiles with cmake/precompiled/HEADERS.h ("product" or "test") read
+# once for all.
+#
+# With gcc the result lies outside the build folder, by its flags, and names no absolute path: builds that
+# compile by the same flags (tests in `make test` and `make asan`, all of it in a copy of the tree) have the
+# same commands, and the second takes the objects out of the compiler's cache.
 function(partita_precompile target headers)
   if(NOT headers IN_LIST PARTITA_PRECOMPILE)
     return()
   endif()
-  if(headers STREQUAL "test")
-    partita_precompile_test(${target})
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    if(NOT TARGET partita_precompiled_${headers})
+      add_library(partita_precompiled_${headers} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled/empty.cc)
+      target_precompile_headers(partita_precompiled_${headers} PRIVATE
+                                ${CMAKE_SOURCE_DIR}/cmake/precompiled/${headers}.h)
+      target_include_directories(partita_precompiled_${headers} PRIVATE ${FMT_INCLUDE_DIR})
+      target_link_libraries(partita_precompiled_${headers} PRIVATE partita_product)
+    endif()
+    target_precompile_headers(${target} REUSE_FROM partita_precompiled_${headers})
     return()
   endif()
-  if(NOT TARGET partita_precompiled_${headers})
-    add_library(partita_precompiled_${headers} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled/empty.cc)
-    target_precompile_headers(partita_precompiled_${headers} PRIVATE
-                              ${CMAKE_SOURCE_DIR}/cmake/precompiled/${headers}.h)
-    target_include_directories(partita_precompiled_${headers} PRIVATE ${FMT_INCLUDE_DIR})
-    target_link_libraries(partita_precompiled_${headers} PRIVATE partita_product)
-  endif()
-  target_precompile_headers(${target} REUSE_FROM partita_precompiled_${headers})
-endfunction()
-
-# The tests' own lies outside the build folder, by its flags: `make test` and `make asan` compile tests by
-# the same command then, and the second takes their objects out of the compiler's cache.
-function(partita_precompile_test target)
   string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${type}}")
-  if(PARTITA_SANITIZE STREQUAL "thread")
+  if(headers STREQUAL "test")
+    list(APPEND flags -DGTEST_HAS_PTHREAD=1)
+  else()
+    list(APPEND flags -fPIC ${PARTITA_PRODUCT_FLAGS})
+  endif()
+  if(headers STREQUAL "product" OR PARTITA_SANITIZE STREQUAL "thread")
     get_target_property(sanitizers partita_sanitizers INTERFACE_COMPILE_OPTIONS)
-    list(APPEND flags ${sanitizers})
+    if(sanitizers)
+      list(APPEND flags ${sanitizers})
+    endif()
   endif()
   string(SHA256 name "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION} ${flags}")
   string(SUBSTRING ${name} 0 12 name)
-  set(header ${CMAKE_SOURCE_DIR}/build/precompiled/${name}/test.h)
-  if(NOT TARGET partita_precompiled_test)
-    set(sources ${CMAKE_SOURCE_DIR}/cmake/precompiled/test.h ${CMAKE_SOURCE_DIR}/cmake/precompiled/product.h)
+  set(header ${CMAKE_SOURCE_DIR}/build/precompiled/${name}/${headers}.h)
+  if(NOT TARGET partita_precompiled_${headers})
     add_custom_command(
       OUTPUT ${header}.gch
       COMMAND ${CMAKE_SOURCE_DIR}/scripts/precompile ${header} ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}
-              ${flags} -DGTEST_HAS_PTHREAD=1 -std=c++20 -I${CMAKE_SOURCE_DIR}/cmake/precompiled
-      DEPENDS ${sources} ${CMAKE_SOURCE_DIR}/scripts/precompile
-      COMMENT "Precompiling what tests include"
+              ${flags} -std=c++20
+      DEPENDS ${CMAKE_SOURCE_DIR}/cmake/precompiled/product.h ${CMAKE_SOURCE_DIR}/cmake/precompiled/test.h
+              ${CMAKE_SOURCE_DIR}/scripts/precompile
+      COMMENT "Precompiling ${headers}.h"
       VERBATIM)
-    add_custom_target(partita_precompiled_test DEPENDS ${header}.gch)
+    add_custom_target(partita_precompiled_${headers} DEPENDS ${header}.gch)
   endif()
-  add_dependencies(${target} partita_precompiled_test)
-  target_compile_options(${target} PRIVATE -Winvalid-pch -include ${header})
+  add_dependencies(${target} partita_precompiled_${headers})
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Winvalid-pch> "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${header}>")
 endfunction()
 
 # partita_library(base SOURCES a.cc b.cc DEPS other…): target partita_base, include root src/ and the
