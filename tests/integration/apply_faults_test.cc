@@ -239,5 +239,77 @@ TEST(ApplyFaults, ComputeInstancesOfSeveralSizesArePlacedAtOnce) {
       << "no second plan was needed";
 }
 
+// Asked how often, with what; answers with what it is given.
+struct Gate {
+  explicit Gate(NodeUnderChange& changed) : node(changed) {}
+  service::mig::ApplyOptions Options() {
+    service::mig::ApplyOptions options;
+    options.gate = [this](const model::Inventory& look,
+                          const std::vector<service::mig::GpuSteps>& steps) {
+      ++asked;
+      seen = look;
+      planned = steps;
+      begun = !node.steps().empty();
+      return answer;
+    };
+    return options;
+  }
+
+  NodeUnderChange& node;
+  base::Result<void> answer;
+  int asked = 0;
+  bool begun = false;
+  model::Inventory seen;
+  std::vector<service::mig::GpuSteps> planned;
+};
+
+TEST(ApplyFaults, TheGateIsAskedOnceBeforeTheFirstStep) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  Gate gate(node);
+  const auto planned = Planned(node, Some("0, 1", "3g.20gb: 2"));
+  // Also where a GPU is planned once more.
+  node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+  const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "3g.20gb: 2"), gate.Options());
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_EQ(gate.asked, 1);
+  EXPECT_FALSE(gate.begun);
+  EXPECT_EQ(gate.planned, planned);
+  ASSERT_EQ(gate.seen.gpus.size(), 8U);
+  EXPECT_EQ(service::mig::Describe(gate.seen.gpus[0]), "MIG on: 7g.40gb@0");
+  EXPECT_EQ(node.Layout(1), "MIG on: 3g.20gb@0, 3g.20gb@4");
+}
+
+TEST(ApplyFaults, AGateThatStaysClosedLeavesEverythingAsItWas) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  Gate gate(node);
+  gate.answer = base::Error(base::ErrorCode::kBusy, "claim default/training holds it");
+  const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "3g.20gb: 2"), gate.Options());
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code(), base::ErrorCode::kBusy);
+  EXPECT_EQ(result.error().ToString(), "claim default/training holds it");
+  EXPECT_EQ(gate.asked, 1);
+  EXPECT_EQ(node.steps(), Texts());
+  EXPECT_EQ(node.Layout(0), "MIG on: 7g.40gb@0");
+  EXPECT_EQ(node.Layout(1), "MIG off");
+}
+
+TEST(ApplyFaults, TheGateIsNotAskedWhereNothingIsToDo) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  Gate gate(node);
+  gate.answer = base::Error(base::ErrorCode::kBusy, "nobody may");
+  // As it is already; what cannot be; what is not what was agreed to.
+  EXPECT_TRUE(node.Apply(Some("0", "7g.40gb: 1"), gate.Options()).ok());
+  EXPECT_FALSE(node.Apply(Some("0", "7g.40gb: 2"), gate.Options()).ok());
+  service::mig::ApplyOptions agreed = gate.Options();
+  agreed.agreed = Planned(node, Some("0", "1g.5gb: 1"));
+  const base::Result<ApplyReport> outdated = node.Apply(Some("0", "3g.20gb: 2"), agreed);
+  ASSERT_TRUE(outdated.ok()) << outdated.error().ToString();
+  EXPECT_TRUE(outdated->outdated);
+  EXPECT_EQ(gate.asked, 0);
+}
+
 }  // namespace
 }  // namespace partita::integration

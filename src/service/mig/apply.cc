@@ -73,7 +73,10 @@ class Application {
       before_.push_back(AsItIs(*FindGpu(look_, outcome.gpu)));
       later_.push_back(std::get<model::GpuPlan>(outcome.plan).instances_later);
     }
-    if (!works_.empty()) Change();
+    if (!works_.empty()) {
+      if (options_.gate) TRY_VOID(options_.gate(look_, AllSteps(plan)));
+      Change();
+    }
     return Report();
   }
 

@@ -23,6 +23,12 @@ struct ApplyOptions {
   // What somebody was shown and agreed to (AllSteps): anything else is not done.
   std::optional<std::vector<GpuSteps>> agreed = std::nullopt;
   model::PinnedInstances pinned = {};  // that somebody was given: they stay as they are
+  // Asked once, when something is to be done: after the plan and the agreement, before the first
+  // call that changes anything. Its error ends it, with nothing changed (kBusy: who holds what).
+  // Empty: nobody is asked.
+  std::function<base::Result<void>(const model::Inventory& node,
+                                   const std::vector<GpuSteps>& steps)>
+      gate = nullptr;
 };
 
 // Told before (`done` false) and after each step that succeeded.
