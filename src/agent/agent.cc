@@ -66,6 +66,7 @@ std::vector<StartStep> Agent::StartSteps() {
       // Another agent may be at the end of its life, or of its pod's: it is waited for.
       {"lock", std::nullopt, [this](const Done& done) { TakeLock(done); }},
       {"config", seconds(5), AtOnce([this] { ReadConfig(); })},
+      {"ledger", seconds(5), AtOnce([this] { ledger_.Open(options_.state_directory); })},
       // A driver that sleeps takes seconds to wake its GPUs.
       {"inventory", seconds(60), [this](const Done& done) { LookAtNode(done); }},
       {"control socket", seconds(1), AtOnce([this] { return OpenControlSocket(); })},
@@ -83,6 +84,7 @@ std::vector<StopStep> Agent::StopSteps() {
        milliseconds(200),
        AtOnce([this] { control_.Stop(); }),
        {"control socket"}},
+      {"ledger", milliseconds(100), AtOnce([this] { return ledger_.Close(); }), {"ledger"}},
       // Whoever waits for events is back within a tick.
       {"inventory",
        milliseconds(1200),
@@ -115,13 +117,18 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       lock_timer_(loop.NewTimer("agent-lock")),
       control_(loop, log),
       http_(loop),
+      ledger_(loop, log, [this] { TellLedger(); }),
       node_(loop, log),
       watchdog_(loop.NewTimer("watchdog")),
       steps_(loop, log, StartSteps(), StopSteps()) {
   readiness_.Expect("config");
   readiness_.Expect("inventory");
+  readiness_.Expect("ledger");
   control_.Register("agent.state",
                     [this](const std::shared_ptr<control::Call>& call) { call->Finish(State()); });
+  control_.Register("ledger", [this](const std::shared_ptr<control::Call>& call) {
+    call->Finish(ledger_.Document());
+  });
   control_.Register("reload", [this](const std::shared_ptr<control::Call>& call) {
     base::Result<std::vector<std::string>> changed = Reload();
     if (!changed.ok()) return call->Finish(std::move(changed).error());
@@ -231,8 +238,19 @@ void Agent::LookAtNode(const Done& done) {
   options.state_directory = options_.state_directory;
   node_.Start(options, [this, done] {
     readiness_.SetGood("inventory");
+    TellLedger();
     done({});
   });
+  node_.live().OnLooked(
+      [this](const service::inventory::SnapshotPtr& snapshot) { ledger_.Observe(snapshot); });
+}
+
+void Agent::TellLedger() {
+  const std::string problem = ledger_.problem();
+  if (problem.empty())
+    readiness_.SetGood("ledger");
+  else
+    readiness_.SetBad("ledger", problem);
 }
 
 base::Result<void> Agent::OpenControlSocket() {
@@ -334,6 +352,7 @@ base::Value Agent::State() const {
                .Set("file", keeper_.path())
                .Set("serving", config_.serving)
                .Set("rejected", config_.rejected ? Value(config_.rejected->ToString()) : Value()))
+      .Set("ledger", ledger_.Counts())
       .Set("wakeUps", std::move(wake_ups));
 }
 

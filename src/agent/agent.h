@@ -10,6 +10,7 @@
 
 #include "agent/config_keeper.h"
 #include "agent/control/server.h"
+#include "agent/ledger_keeper.h"
 #include "agent/node.h"
 #include "agent/notify.h"
 #include "agent/readiness.h"
@@ -26,7 +27,7 @@ namespace partita::agent {
 struct AgentOptions {
   config::AgentConfigSource config;  // its overrides are right: DefaultAgentConfig takes them
   std::string run_directory;         // agent.lock, agent.sock
-  std::string state_directory;       // last-good/
+  std::string state_directory;       // last-good/, the ledger
   std::string version;
   base::LogFormat text_format = base::LogFormat::kText;  // what log.format "text" means here
 };
@@ -59,6 +60,7 @@ class Agent {
   [[nodiscard]] bool running() const { return running_; }
   // While it runs.
   [[nodiscard]] Node& node() { return node_; }
+  [[nodiscard]] LedgerKeeper& ledger() { return ledger_; }
   [[nodiscard]] const config::AgentConfig& config() const { return config_.config; }
   [[nodiscard]] Readiness& readiness() { return readiness_; }
   // Of the control socket's method "agent.state".
@@ -76,6 +78,7 @@ class Agent {
   base::Result<void> OpenControlSocket();
   base::Result<void> OpenHttp();
   void LookAtNode(const Done& done);
+  void TellLedger();
   void TellReady();
   void TellStatus();
 
@@ -99,6 +102,7 @@ class Agent {
   std::string lock_holder_;  // who is waited for
   control::Server control_;
   net::HttpServer http_;
+  LedgerKeeper ledger_;
   Node node_;
   std::unique_ptr<net::Timer> watchdog_;
   Steps steps_;

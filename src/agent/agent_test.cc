@@ -85,19 +85,21 @@ TEST_F(AgentTest, StartsServesAndLeavesNothingBehind) {
 // docs/threads.md has the table of timers.
 TEST_F(AgentTest, RestsButForOneLookEachHalfMinute) {
   Start();
-  const auto look = [this] {
+  const auto count = [this](const std::string& name) {
     for (const net::WakeUps& each : loop_.CountWakeUps())
-      if (each.name == "look") return each.count;
+      if (each.name == name) return each.count;
     return std::uint64_t{0};
   };
-  const std::uint64_t before = look();
+  loop_.Advance(seconds(1));  // what the start wrote behind
+  const std::uint64_t before = count("look"), flushed = count("ledger-flush");
   for (int i = 0; i < 120; ++i) {
     loop_.Advance(seconds(30));
     loop_.RunUntil([this] { return !agent_->node().live().looking(); });
     ASSERT_EQ(loop_.ArmedTimers(),
-              (std::vector<std::pair<std::string, net::Duration>>{{"look", seconds(30)}}));
+              (std::vector<std::pair<std::string, net::Duration>>{{"look", seconds(29)}}));
   }
-  EXPECT_EQ(look(), before + 120);
+  EXPECT_EQ(count("look"), before + 120);
+  EXPECT_EQ(count("ledger-flush"), flushed);
 }
 
 TEST_F(AgentTest, WaitsForTheAgentThatRuns) {
@@ -196,9 +198,10 @@ TEST_F(AgentTest, RunsUnreadyWhereNoGoodConfigurationIsKnown) {
   agent_->Start([](const base::Result<void>&) { FAIL(); });
   loop_.RunUntil([this] { return agent_->running(); });
   EXPECT_FALSE(agent_->readiness().ready());
-  EXPECT_EQ(agent_->readiness().Text(),
-            "[-] config: " + directory_ +
-                "/config.yaml is bad and no good one is known\n[+] inventory\nnot ready\n");
+  EXPECT_EQ(
+      agent_->readiness().Text(),
+      "[-] config: " + directory_ +
+          "/config.yaml is bad and no good one is known\n[+] inventory\n[+] ledger\nnot ready\n");
   WriteConfig("version: partita/v1\n");
   ASSERT_TRUE(agent_->Reload().ok());
   EXPECT_TRUE(agent_->readiness().ready());
@@ -213,6 +216,10 @@ TEST_F(AgentTest, AnswersOverItsSocket) {
     const auto state = connected->Call("agent.state", Value::Map(), {.patience = seconds(60)});
     EXPECT_TRUE(state.ok());
     EXPECT_EQ(state.ok() ? state->Find("version")->AsString() : "", "1.2.3");
+    EXPECT_EQ(state.ok() ? base::ToJson(*state->Find("ledger")) : "",
+              "{\n  \"holds\": 0,\n  \"claims\": 0,\n  \"plans\": 0,\n  \"foreign\": 0\n}\n");
+    const auto ledger = connected->Call("ledger", Value::Map(), {.patience = seconds(60)});
+    EXPECT_TRUE(ledger.ok() && ledger->Find("devices") != nullptr);
     const auto reloaded = connected->Call("reload", Value::Map(), {.patience = seconds(60)});
     EXPECT_TRUE(reloaded.ok());
     done = true;

@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
+#include "agent/boot_id.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/state_file.h"
-#include "base/text.h"
 #include "base/value.h"
 
 namespace partita::agent {
@@ -19,11 +19,6 @@ using service::inventory::Remembered;
 
 base::StateFile FileIn(const std::string& directory) {
   return {base::JoinPath(directory, "inventory.json"), "inventory", 1};
-}
-
-base::Result<std::string> BootId() {
-  TRY(text, base::ReadFile("/proc/sys/kernel/random/boot_id"));
-  return std::string(base::Trim(text));
 }
 
 std::optional<std::string> TextOf(const Value& map, std::string_view key) {
@@ -57,7 +52,7 @@ base::Result<std::vector<Remembered>> ReadRememberedGpus(const std::string& stat
   TRY(read, base::ReadState(FileIn(state_directory)));
   std::vector<Remembered> gpus;
   if (!read.payload) return gpus;
-  TRY(boot, BootId());
+  TRY(boot, ReadBootId());
   TRY(document, base::ParseJson(*read.payload), "{}", FileIn(state_directory).path);
   const Value* entries = document.Find("gpus");
   if (TextOf(document, "boot") != boot || entries == nullptr ||
@@ -72,7 +67,7 @@ base::Result<std::vector<Remembered>> ReadRememberedGpus(const std::string& stat
 
 base::Result<void> WriteRememberedGpus(const std::string& state_directory,
                                        const std::vector<Remembered>& gpus) {
-  TRY(boot, BootId());
+  TRY(boot, ReadBootId());
   Value list = Value::List();
   for (const Remembered& gpu : gpus) {
     Value entry = Value::Map();

@@ -259,6 +259,7 @@ void Live::Gathered() {
 
 void Live::Finish() {
   looking_ = false;
+  if (looked_) looked_(current_);
   for (const Done& done : std::exchange(dones_, {})) done(current_);
   if (wanted_ && !looking_) Begin();
 }

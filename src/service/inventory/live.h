@@ -59,6 +59,10 @@ class Live {
   using Subscriber = std::function<void(const SnapshotPtr&, const Changes&)>;
   [[nodiscard]] std::shared_ptr<void> Subscribe(Subscriber subscriber);
 
+  // Called after each look, also where it found nothing new, before those who asked for it are
+  // answered. One listener.
+  void OnLooked(std::function<void(const SnapshotPtr&)> looked) { looked_ = std::move(looked); }
+
   [[nodiscard]] bool looking() const { return looking_ || reopening_; }
 
   // What to keep for the next life.
@@ -119,6 +123,7 @@ class Live {
 
   SnapshotPtr current_;
   std::vector<std::shared_ptr<Subscriber>> subscribers_;
+  std::function<void(const SnapshotPtr&)> looked_;
 };
 
 }  // namespace partita::service::inventory

@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -126,7 +127,7 @@ base::Result<void> Journal::OpenFile() {
   return SyncDirectory(directory_);
 }
 
-base::Result<void> Journal::Append(std::string_view records) {
+base::Result<void> Journal::Write(std::string_view records) {
   if (suspect_) {
     return base::MakeError(base::ErrorCode::kIo, "{} is in doubt after a failed write", Path())
         .WithHint("see that its disk works and has room");
@@ -136,14 +137,30 @@ base::Result<void> Journal::Append(std::string_view records) {
     suspect_ = ftruncate(fd_.get(), static_cast<off_t>(length_)) != 0;
     return written;
   }
+  length_ += records.size();
+  return {};
+}
+
+base::Result<void> Journal::Append(std::string_view records) {
+  const std::size_t before = length_;
+  TRY_VOID(Write(records));
   if (fdatasync(fd_.get()) != 0) {
     const int reason = errno;
     // After a failed sync nobody knows what is on the disk, and a second one may lie.
     suspect_ = true;
+    length_ = before;
     return base::ErrnoError(fmt::format("sync {}", Path()), reason);
   }
-  length_ += records.size();
   return {};
+}
+
+base::Result<Journal::Sync> Journal::SyncLater() const {
+  const int fd = fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0);
+  if (fd < 0) return base::ErrnoError(fmt::format("sync {}", Path()));
+  return Sync([own = std::make_shared<base::UniqueFd>(fd), path = Path()]() -> base::Result<void> {
+    if (fdatasync(own->get()) != 0) return base::ErrnoError(fmt::format("sync {}", path));
+    return {};
+  });
 }
 
 base::Result<void> Journal::Fold(const Snapshot& snapshot) {

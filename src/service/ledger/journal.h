@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,6 +26,14 @@ class Journal {
   // Writes and syncs whole records. When it fails, nothing of them will be read again, unless the
   // sync failed and the machine stops before the next Fold: the caller must count them as used.
   [[nodiscard]] base::Result<void> Append(std::string_view records);
+
+  // Append in two halves. What is written outlives this program; what is synced, the machine. The
+  // second half is whoever's that has time to wait for a disk, on any thread, also after this
+  // object went; where it fails, call Doubt.
+  [[nodiscard]] base::Result<void> Write(std::string_view records);
+  using Sync = std::function<base::Result<void>()>;
+  [[nodiscard]] base::Result<Sync> SyncLater() const;
+  void Doubt() { suspect_ = true; }
 
   // Writes a whole state and begins an empty journal. Failed or interrupted, all is as before.
   [[nodiscard]] base::Result<void> Fold(const Snapshot& snapshot);

@@ -70,9 +70,7 @@ base::Result<void> Ledger::WriteNow(const std::string& record) {
         fmt::format("see that the disk of {} works and has room", files_.directory));
   }
   ++sequence_;
-  pending_.clear();
-  due_.reset();
-  unsaved_.reset();
+  NothingPending();
   return {};
 }
 
@@ -84,26 +82,56 @@ void Ledger::WriteBehind(const std::string& record, Time now) {
 
 base::Result<void> Ledger::Flush(Time now) {
   if (!due_) return {};
-  // What has grown this long is shorter as a whole state.
-  const bool fold = journal_.suspect() || pending_.size() > files_.fold_at;
-  base::Result<void> written = fold ? Fold() : journal_.Append(pending_);
-  if (!written.ok()) {
-    due_ = now + kWriteBehind;
-    unsaved_ = written.error();
-    return written;
+  base::Result<void> written = MustFold() ? Fold() : journal_.Append(pending_);
+  if (!written.ok()) return FlushFailed(std::move(written).error(), now);
+  NothingPending();
+  return {};
+}
+
+// What has grown this long is shorter as a whole state.
+bool Ledger::MustFold() const { return journal_.suspect() || pending_.size() > files_.fold_at; }
+
+base::Result<Journal::Sync> Ledger::BeginFlush(Time now) {
+  if (!due_) return Journal::Sync();
+  if (MustFold()) {
+    TRY_VOID(Flush(now));
+    return Journal::Sync();
   }
+  // First, so that nothing is written which nobody can sync.
+  base::Result<Journal::Sync> sync = journal_.SyncLater();
+  if (!sync.ok()) return FlushFailed(std::move(sync).error(), now);
+  base::Result<void> written = journal_.Write(pending_);
+  if (!written.ok()) return FlushFailed(std::move(written).error(), now);
+  pending_.clear();
+  due_.reset();
+  return sync;
+}
+
+void Ledger::EndFlush(const base::Result<void>& end, Time now) {
+  if (end.ok()) {
+    if (pending_.empty()) unsaved_.reset();
+    return;
+  }
+  journal_.Doubt();
+  (void)FlushFailed(end.error(), now);
+}
+
+base::Error Ledger::FlushFailed(base::Error why, Time now) {
+  due_ = now + kWriteBehind;
+  unsaved_ = why;
+  return why;
+}
+
+void Ledger::NothingPending() {
   pending_.clear();
   due_.reset();
   unsaved_.reset();
-  return {};
 }
 
 base::Result<void> Ledger::Fold() {
   TRY_VOID(journal_.Fold({state_, sequence_}));
   fold_next_ = files_.fold_at;
-  pending_.clear();
-  due_.reset();
-  unsaved_.reset();
+  NothingPending();
   return {};
 }
 

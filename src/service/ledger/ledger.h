@@ -70,6 +70,10 @@ class Ledger {
   [[nodiscard]] std::optional<Time> FlushDue() const;
   // Writes what is not on disk yet. Failed, it is due again a moment later.
   base::Result<void> Flush(Time now);
+  // The same in two halves, for a thread that must not wait for a disk: this one writes, and what
+  // it gives (empty: nothing is left to do) waits, on another thread; EndFlush takes how it ended.
+  base::Result<Journal::Sync> BeginFlush(Time now);
+  void EndFlush(const base::Result<void>& end, Time now);
 
  private:
   Ledger(LedgerFiles files, Journal::Opened opened);
@@ -77,6 +81,9 @@ class Ledger {
   base::Result<Receipt> Commit(base::Result<Decision> decision, Time now);
   base::Result<void> WriteNow(const std::string& record);
   void WriteBehind(const std::string& record, Time now);
+  void NothingPending();
+  [[nodiscard]] bool MustFold() const;
+  base::Error FlushFailed(base::Error why, Time now);
   base::Result<void> Fold();
   void FoldIfLong();
   void ApplyAll(const std::vector<Change>& changes);

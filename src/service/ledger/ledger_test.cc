@@ -120,6 +120,45 @@ TEST_F(LedgerTest, GivesAPodItsDeviceWithAWarningWhenTheDiskIsFull) {
   EXPECT_EQ(Opened().state().holds.size(), 2U);
 }
 
+TEST_F(LedgerTest, FlushesInTwoHalves) {
+  Ledger ledger = Opened();
+  ASSERT_TRUE(ledger.Reserve({pod_, {Gpu(0)}}, At(1)).ok());
+  testing::StartRecording();
+  base::Result<Journal::Sync> sync = ledger.BeginFlush(At(2));
+  for (const testing::DiskStep& step : testing::StopRecording())
+    EXPECT_EQ(step.step, testing::Step::kWrite) << "nothing waits for the disk";
+  ASSERT_TRUE(sync.ok());
+  ASSERT_TRUE(*sync);
+  EXPECT_FALSE(ledger.FlushDue());
+  EXPECT_EQ(Opened().state().holds.size(), 1U) << "a killed program loses nothing of it";
+  testing::StartRecording();
+  ledger.EndFlush((*sync)(), At(3));
+  const std::vector<testing::DiskStep> steps = testing::StopRecording();
+  ASSERT_EQ(steps.size(), 1U);
+  EXPECT_EQ(steps[0].step, testing::Step::kSyncFile);
+  EXPECT_FALSE(ledger.FlushDue());
+  ASSERT_TRUE(ledger.BeginFlush(At(4)).ok());
+  EXPECT_FALSE(*ledger.BeginFlush(At(4))) << "nothing is left to do";
+}
+
+TEST_F(LedgerTest, WritesAllAnewWhereTheSecondHalfFails) {
+  Ledger ledger = Opened();
+  ASSERT_TRUE(ledger.Reserve({pod_, {Gpu(0)}}, At(1)).ok());
+  base::Result<Journal::Sync> sync = ledger.BeginFlush(At(2));
+  ASSERT_TRUE(sync.ok());
+  testing::FailStep(0);
+  ledger.EndFlush((*sync)(), At(3));
+  testing::FailNoStep();
+  EXPECT_EQ(ledger.FlushDue(), At(3) + kWriteBehind);
+  const auto given = ledger.Reserve({pod_, {Gpu(2)}}, At(3));
+  ASSERT_TRUE(given.ok());
+  EXPECT_TRUE(given->warning);
+  ASSERT_TRUE(ledger.BeginFlush(At(4)).ok());
+  EXPECT_FALSE(ledger.FlushDue());
+  EXPECT_EQ(base::ReadFile(File("ledger.journal")).value(), "") << "folded";
+  EXPECT_EQ(Opened().state().holds.size(), 2U);
+}
+
 TEST_F(LedgerTest, CutsATornTailAndSaysSo) {
   {
     Ledger ledger = Opened();

@@ -11,9 +11,15 @@ namespace partita::service::mig {
 
 namespace {
 
-base::StateFile MemoryFile() { return {base::StateDirectory() + "/mig.json", "mig", 1}; }
+base::StateFile MemoryFile(const std::string& directory = base::StateDirectory()) {
+  return {AppliedFile(directory), "mig", 1};
+}
 
 }  // namespace
+
+std::string AppliedFile(const std::string& state_directory) {
+  return state_directory + "/mig.json";
+}
 
 base::Result<void> RememberApplied(const model::Inventory& after, const NodeGoalFn& goal) {
   TRY(targets, goal(after));
@@ -34,8 +40,8 @@ base::Result<void> RememberApplied(const model::Inventory& after, const NodeGoal
   return base::WriteState(MemoryFile(), base::ToJson(layout.ToDocument()));
 }
 
-base::Result<Remembered> RecallApplied() {
-  const base::StateFile file = MemoryFile();
+base::Result<Remembered> RecallApplied(const std::string& state_directory) {
+  const base::StateFile file = MemoryFile(state_directory);
   TRY(read, base::ReadState(file));
   Remembered remembered;
   remembered.warning = std::move(read.warning);

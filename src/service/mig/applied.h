@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "base/state_file.h"
 #include "model/inventory.h"
 #include "service/mig/apply.h"
 #include "service/mig/checkpoint.h"
@@ -21,6 +22,9 @@ struct Remembered {
   std::optional<Checkpoint> layout;  // absent: nothing was applied yet
   std::string warning;               // about a damaged file
 };
-[[nodiscard]] base::Result<Remembered> RecallApplied();
+[[nodiscard]] base::Result<Remembered> RecallApplied(
+    const std::string& state_directory = base::StateDirectory());
+// Where it is.
+[[nodiscard]] std::string AppliedFile(const std::string& state_directory);
 
 }  // namespace partita::service::mig

@@ -234,6 +234,18 @@ bool Checkpoint::Has(std::string_view uuid) const {
                      [&](const Device& device) { return device.uuid == uuid; });
 }
 
+bool Checkpoint::Lists(const model::Gpu& gpu, const model::GpuInstance& instance) const {
+  if (!gpu.uuid || !gpu.mig) return false;
+  const auto is_it = [&](const Instance& each) {
+    return each.profile == ConstantOf(*gpu.mig, instance.profile) &&
+           each.start == instance.placement.start;
+  };
+  return std::any_of(devices_.begin(), devices_.end(), [&](const Device& device) {
+    return device.uuid == gpu.uuid->value() &&
+           std::any_of(device.instances.begin(), device.instances.end(), is_it);
+  });
+}
+
 std::vector<std::string> Checkpoint::Gone(const model::Inventory& node) const {
   std::vector<std::string> gone;
   for (const Device& device : devices_) {

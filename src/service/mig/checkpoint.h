@@ -32,6 +32,8 @@ class Checkpoint {
   // The same for those that are there, and the others.
   [[nodiscard]] base::Result<NodeGoal> ResolvePresent(const model::Inventory& node) const;
   [[nodiscard]] bool Has(std::string_view uuid) const;
+  // Whether it asks for this instance, which exists on this GPU.
+  [[nodiscard]] bool Lists(const model::Gpu& gpu, const model::GpuInstance& instance) const;
   [[nodiscard]] std::vector<std::string> Gone(const model::Inventory& node) const;
 
   // Takes what `newer` says of these GPUs in place of what this says of them; of others nothing.

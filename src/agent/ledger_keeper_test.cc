@@ -1,0 +1,294 @@
+#include "agent/ledger_keeper.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "agent/boot_id.h"
+#include "base/files.h"
+#include "base/state_file.h"
+#include "model/testing/sample_gpus.h"
+#include "net/testing/fake_loop.h"
+#include "service/ledger/testing/scratch.h"
+
+namespace partita::agent {
+namespace {
+
+using model::StepKind;
+using service::inventory::Snapshot;
+using service::ledger::Ledger;
+using service::ledger::WholeGpu;
+using service::mig::GpuSteps;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+// Two A100, each with 3g.20gb at 4 and 1g.5gb at 0.
+class LedgerKeeperTest : public ::testing::Test {
+ protected:
+  LedgerKeeperTest() {
+    for (std::uint32_t i = 0; i < 2; ++i) {
+      node_.gpus.push_back(model::testing::A100(i));
+      LayOut(i, {{"3g.20gb", 4, 1}, {"1g.5gb", 0, 7}});
+    }
+  }
+  ~LedgerKeeperTest() override {
+    if (keeper_) (void)keeper_->Close();
+  }
+  struct Made {
+    std::string profile;
+    std::uint32_t start, id;
+  };
+  void LayOut(std::size_t gpu, const std::vector<Made>& instances) {
+    model::testing::MigBuilder builder(model::testing::A100Profiles(),
+                                       static_cast<std::uint32_t>(gpu));
+    for (const Made& each : instances) builder.Add(each.profile, each.start, each.id, {1});
+    model::testing::Slice(node_.gpus[gpu], builder.Build());
+  }
+  // As a look would.
+  void Look() {
+    Snapshot next;
+    next.revision = next.revisions.shape = ++revision_;
+    next.inventory = node_;
+    keeper_->Observe(std::make_shared<const Snapshot>(std::move(next)));
+  }
+  LedgerKeeper& Open() {
+    keeper_.emplace(loop_, log_);
+    keeper_->Open(scratch_.path());
+    Look();
+    return *keeper_;
+  }
+  // What a life before left behind.
+  void Before(const std::function<void(Ledger&)>& life) {
+    auto opened = Ledger::Open({scratch_.path()});
+    ASSERT_TRUE(opened.ok()) << opened.error().ToString();
+    (void)opened->ledger.Settle(node_, *ReadBootId(), std::nullopt, {});
+    life(opened->ledger);
+    ASSERT_TRUE(opened->ledger.Flush({}).ok());
+  }
+  [[nodiscard]] WholeGpu Gpu(std::size_t i) const {
+    return {*node_.gpus[i].uuid, node_.gpus[i].pci};
+  }
+  [[nodiscard]] std::vector<GpuSteps> ResetOf(std::size_t gpu) const {
+    return {{model::GpuIdentity::Of(node_.gpus[gpu]), {{StepKind::kReset, {0, 0}, {}, {}}}}};
+  }
+  void Applied() {
+    const auto document = service::mig::CheckpointDocument(node_);
+    ASSERT_TRUE(document.ok());
+    ASSERT_TRUE(
+        base::WriteState({scratch_.path() + "/mig.json", "mig", 1}, base::ToJson(*document)).ok());
+  }
+  [[nodiscard]] std::int64_t Count(const std::string& what) const {
+    return keeper_->Counts().Find(what)->AsInteger();
+  }
+  // Until what was written behind is on disk.
+  void Settled() {
+    loop_.Advance(milliseconds(100));
+    loop_.RunUntil([this] { return loop_.ArmedTimers().empty(); });
+    ASSERT_TRUE(keeper_->Close().ok());
+  }
+  [[nodiscard]] service::ledger::State OnDisk() const {
+    return Ledger::Open({scratch_.path()})->ledger.state();
+  }
+
+  const service::ledger::Owner pod_ =
+      service::ledger::Pod{"default", "train", "main", "nvidia.com/gpu"};
+  service::ledger::testing::Scratch scratch_;
+  net::testing::FakeLoop loop_;
+  std::string lines_;
+  base::Log log_{loop_.clock(), [this](std::string_view line) { lines_ += line; }};
+  model::Inventory node_;
+  std::uint64_t revision_ = 0;
+  std::optional<LedgerKeeper> keeper_;
+};
+
+TEST_F(LedgerKeeperTest, WritesBehindAndRestsThen) {
+  Open();
+  ASSERT_EQ(loop_.ArmedTimers().size(), 1U);
+  EXPECT_EQ(loop_.ArmedTimers()[0],
+            (std::pair<std::string, net::Duration>("ledger-flush", milliseconds(100))));
+  loop_.Advance(milliseconds(100));
+  EXPECT_EQ(OnDisk().instances.size(), 4U) << "written, before it is synced";
+  EXPECT_TRUE(loop_.ArmedTimers().empty());
+  // The same again is nothing new.
+  Look();
+  EXPECT_TRUE(loop_.ArmedTimers().empty());
+  EXPECT_EQ(keeper_->problem(), "");
+}
+
+TEST_F(LedgerKeeperTest, WritesInTimeWhateverTheWallsClockDoes) {
+  Open();
+  loop_.fake_clock().SetWall(loop_.clock().WallNow() - std::chrono::hours(5));
+  LayOut(1, {});
+  Look();
+  loop_.Advance(milliseconds(100));
+  EXPECT_EQ(OnDisk().instances.size(), 2U);
+}
+
+TEST_F(LedgerKeeperTest, HasAllOnDiskWhenItIsClosed) {
+  Open();
+  ASSERT_TRUE(keeper_->Close().ok());
+  EXPECT_TRUE(loop_.ArmedTimers().empty());
+  EXPECT_EQ(OnDisk().instances.size(), 4U);
+}
+
+TEST_F(LedgerKeeperTest, PinsWhatAPodHolds) {
+  const auto& instance = node_.gpus[0].mig->instances[0];
+  Before([&](Ledger& ledger) {
+    const auto devices = OwnMigDevices(ledger.state());
+    ASSERT_TRUE(ledger.Bind(devices.front(), pod_, {}).ok());
+  });
+  Open();
+  EXPECT_EQ(keeper_->Pinned(node_).size(), 1U);
+  EXPECT_EQ(Count("holds"), 1);
+  const base::Value document = keeper_->Document();
+  ASSERT_EQ(document.Find("devices")->items().size(), 1U);
+  const base::Value& hold = document.Find("devices")->items()[0];
+  EXPECT_EQ(hold.Find("owner")->AsString(), "pod default/train (main)");
+  EXPECT_EQ(hold.Find("state")->AsString(), "held");
+  (void)instance;
+}
+
+TEST_F(LedgerKeeperTest, TakesWhatAPlanWorksOnAndGivesItBack) {
+  Open();
+  const auto plan = keeper_->BeginPlan(node_, ResetOf(0));
+  ASSERT_TRUE(plan.ok()) << plan.error().ToString();
+  EXPECT_EQ(OnDisk().plans.at(*plan).locked, true) << "before anything is done";
+  EXPECT_EQ(Count("plans"), 1);
+  const auto second = keeper_->BeginPlan(node_, ResetOf(0));
+  ASSERT_FALSE(second.ok());
+  EXPECT_EQ(second.error().code(), base::ErrorCode::kBusy);
+  EXPECT_NE(second.error().ToString().find("operation " + *plan), std::string::npos)
+      << second.error().ToString();
+  const auto beside = keeper_->BeginPlan(node_, ResetOf(1));
+  ASSERT_TRUE(beside.ok()) << beside.error().ToString();
+  EXPECT_NE(*beside, *plan);
+  Look();
+  keeper_->EndPlan(*beside);
+  keeper_->EndPlan(*plan);
+  EXPECT_EQ(Count("plans"), 0);
+  EXPECT_EQ(Count("foreign"), 0);
+  ASSERT_TRUE(keeper_->BeginPlan(node_, ResetOf(0)).ok());
+}
+
+TEST_F(LedgerKeeperTest, NamesTheHolderInThePlansWay) {
+  Before([&](Ledger& ledger) { ASSERT_TRUE(ledger.Bind(Gpu(0), pod_, {}).ok()); });
+  Open();
+  const auto plan = keeper_->BeginPlan(node_, ResetOf(0));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code(), base::ErrorCode::kBusy);
+  EXPECT_NE(plan.error().ToString().find("pod default/train (main) holds"), std::string::npos)
+      << plan.error().ToString();
+  EXPECT_EQ(Count("plans"), 0) << "nothing was taken";
+}
+
+TEST_F(LedgerKeeperTest, EndsAPlanThatACrashInterrupted) {
+  Applied();
+  Before([&](Ledger& ledger) {
+    ASSERT_TRUE(ledger.Withdraw("mig-1", {Gpu(0)}, {}).ok());
+    ASSERT_TRUE(ledger.Lock("mig-1", {}).ok());
+  });
+  // Half done: not what was applied last, and of our making all the same.
+  LayOut(0, {{"2g.10gb", 2, 3}});
+  Open();
+  EXPECT_NE(lines_.find("operation mig-1 was under way when the agent ended"), std::string::npos)
+      << lines_;
+  EXPECT_EQ(Count("plans"), 0);
+  EXPECT_EQ(Count("foreign"), 0);
+  EXPECT_TRUE(keeper_->BeginPlan(node_, ResetOf(0)).ok());
+}
+
+TEST_F(LedgerKeeperTest, TellsInstancesOfSomebodyElseOnce) {
+  Applied();
+  Open();
+  EXPECT_EQ(Count("foreign"), 0);
+  LayOut(0, {{"3g.20gb", 4, 1}, {"1g.5gb", 0, 7}, {"1g.5gb", 2, 9}});
+  Look();
+  Look();
+  EXPECT_EQ(Count("foreign"), 1);
+  const std::string line = "a GPU instance that is not of our making";
+  ASSERT_NE(lines_.find(line), std::string::npos) << lines_;
+  EXPECT_EQ(lines_.find(line, lines_.find(line) + 1), std::string::npos) << lines_;
+  // Somebody applied it beside the agent: with the next look, although the node is as it was.
+  Applied();
+  keeper_->Observe([&] {
+    Snapshot same;
+    same.revision = same.revisions.shape = revision_;
+    same.inventory = node_;
+    return std::make_shared<const Snapshot>(same);
+  }());
+  EXPECT_EQ(Count("foreign"), 0);
+}
+
+TEST_F(LedgerKeeperTest, CountsWhatItsPlansMakeAsOurs) {
+  Applied();
+  Open();
+  const auto plan = keeper_->BeginPlan(node_, ResetOf(0));
+  ASSERT_TRUE(plan.ok());
+  // Not remembered as applied: it failed half-way.
+  LayOut(0, {{"2g.10gb", 2, 3}});
+  Look();
+  keeper_->EndPlan(*plan);
+  EXPECT_EQ(Count("foreign"), 0);
+  Look();
+  EXPECT_EQ(Count("foreign"), 0);
+}
+
+TEST_F(LedgerKeeperTest, AnOrderTakesOverTheForeignInstancesThatItNames) {
+  Applied();
+  Open();
+  LayOut(0, {{"3g.20gb", 4, 1}, {"1g.5gb", 0, 7}, {"1g.5gb", 2, 9}});
+  Look();
+  ASSERT_EQ(Count("foreign"), 1);
+  EXPECT_TRUE(keeper_->BeginPlan(node_, ResetOf(1)).ok());
+  EXPECT_EQ(Count("foreign"), 1) << "of another GPU";
+  EXPECT_TRUE(keeper_->BeginPlan(node_, ResetOf(0)).ok());
+  EXPECT_EQ(Count("foreign"), 0);
+}
+
+TEST_F(LedgerKeeperTest, ForgetsOldPlansWithALook) {
+  Open();
+  const auto plan = keeper_->BeginPlan(node_, ResetOf(0));
+  Look();
+  keeper_->EndPlan(*plan);
+  Settled();
+  EXPECT_EQ(OnDisk().plans.size(), 1U);
+  Open();
+  loop_.Advance(seconds(60));
+  Look();
+  Settled();
+  EXPECT_EQ(OnDisk().plans.size(), 0U);
+}
+
+TEST_F(LedgerKeeperTest, GoesOnWithoutADamagedFile) {
+  Open();
+  ASSERT_TRUE(keeper_->Close().ok());
+  ASSERT_TRUE(base::WriteFile(scratch_.path() + "/ledger.json", "rubbish", 0600).ok());
+  Open();
+  EXPECT_EQ(keeper_->problem(), "");
+  EXPECT_NE(lines_.find("ledger.json was damaged"), std::string::npos) << lines_;
+  EXPECT_TRUE(keeper_->BeginPlan(node_, ResetOf(0)).ok());
+}
+
+TEST_F(LedgerKeeperTest, OpensALedgerThatItCouldNotOpenWithALaterLook) {
+  const std::string file = scratch_.path() + "/ledger.json";
+  ASSERT_TRUE(base::WriteState({file, "ledger", 2}, "{}").ok());
+  int told = 0;
+  keeper_.emplace(loop_, log_, [&] { ++told; });
+  keeper_->Open(scratch_.path());
+  Look();
+  EXPECT_NE(keeper_->problem().find("ledger.json"), std::string::npos) << keeper_->problem();
+  EXPECT_EQ(told, 1);
+  const auto plan = keeper_->BeginPlan(node_, ResetOf(0));
+  ASSERT_FALSE(plan.ok());
+  EXPECT_EQ(plan.error().code(), base::ErrorCode::kUnavailable);
+  EXPECT_TRUE(keeper_->Pinned(node_).empty());
+  EXPECT_EQ(keeper_->Counts(), base::Value());
+  ASSERT_TRUE(base::RemoveTree(file).ok());
+  Look();
+  EXPECT_EQ(keeper_->problem(), "");
+  EXPECT_EQ(told, 2);
+  EXPECT_TRUE(keeper_->BeginPlan(node_, ResetOf(0)).ok());
+}
+
+}  // namespace
+}  // namespace partita::agent
