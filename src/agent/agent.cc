@@ -30,6 +30,9 @@ base::LogLevel LevelNamed(const std::string& name) {
   return base::LogLevel::kInfo;
 }
 
+// Without the line of the file and the caret below it.
+std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 // A step that is done when it returns: nothing, or a Result.
 template <typename Run>
 std::function<void(Done)> AtOnce(Run run) {
@@ -65,7 +68,10 @@ std::vector<StartStep> Agent::StartSteps() {
       {"signals", seconds(1), AtOnce([this] { CatchSignals(); })},
       // Another agent may be at the end of its life, or of its pod's: it is waited for.
       {"lock", std::nullopt, [this](const Done& done) { TakeLock(done); }},
-      {"config", seconds(5), AtOnce([this] { ReadConfig(); })},
+      {"config", seconds(5), AtOnce([this] {
+         ReadConfig();
+         WatchConfig();
+       })},
       {"ledger", seconds(5), AtOnce([this] { ledger_.Open(options_.state_directory); })},
       // A driver that sleeps takes seconds to wake its GPUs.
       {"inventory", seconds(60), [this](const Done& done) { LookAtNode(done); }},
@@ -79,9 +85,10 @@ std::vector<StartStep> Agent::StartSteps() {
 std::vector<StopStep> Agent::StopSteps() {
   return {
       {"notify", milliseconds(100), AtOnce([this] { watchdog_->Cancel(); }), {"notify"}},
-      {"http", milliseconds(200), AtOnce([this] { http_.Stop(); }), {"http"}},
+      {"config", milliseconds(100), AtOnce([this] { config_watch_.Stop(); }), {"config"}},
+      {"http", milliseconds(100), AtOnce([this] { http_.Stop(); }), {"http"}},
       {"control socket",
-       milliseconds(200),
+       milliseconds(100),
        AtOnce([this] { control_.Stop(); }),
        {"control socket"}},
       {"ledger", milliseconds(100), AtOnce([this] { return ledger_.Close(); }), {"ledger"}},
@@ -105,6 +112,7 @@ std::vector<ReloadPart> Agent::ReloadParts() {
   return {
       {"log", [this](const config::AgentConfig& next) { return PrepareLog(next); }},
       {"http", [this](const config::AgentConfig& next) { return PrepareHttp(next); }},
+      {"node", [this](const config::AgentConfig& next) { return PrepareNode(next); }},
   };
 }
 
@@ -114,6 +122,7 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       notifier_(std::move(notifier)),
       options_(std::move(options)),
       keeper_(options_.config, options_.state_directory),
+      config_watch_(loop, "config"),
       lock_timer_(loop.NewTimer("agent-lock")),
       control_(loop, log),
       http_(loop),
@@ -166,6 +175,8 @@ void Agent::Start(std::function<void(base::Result<void>)> ended) {
         running_ = true;
         readiness_.OnChange([this] { TellStatus(); });
         log_.Info("agent running", {{LogKey::kAddress, ToString(http_.address())}});
+        // What was written since it was read.
+        if (keeper_.Differs()) (void)Reload();
       },
       [this, ended = std::move(ended)](base::Result<void> end) {
         if (end.ok())
@@ -218,17 +229,32 @@ void Agent::ReadConfig() {
   if (base::Result<net::Task> log = PrepareLog(config_.config); log.ok()) (*log)();
   if (!config_.warning.empty())
     log_.Warn("last good configuration", {{LogKey::kError, config_.warning}});
-  if (!config_.rejected) {
-    readiness_.SetGood("config");
-    return;
-  }
-  log_.Error(config_.serving ? "bad configuration: the last good one is in force"
-                             : "bad configuration, and no good one is known: nothing is served",
-             base::ErrorFields(*config_.rejected));
-  if (config_.serving)
-    readiness_.SetGood("config");
-  else
+  if (config_.rejected)
+    log_.Error(config_.serving ? "bad configuration: the last good one is in force"
+                               : "bad configuration, and no good one is known: nothing is served",
+               base::ErrorFields(*config_.rejected));
+  TellConfig();
+}
+
+// A bad file takes away nothing that is served: it is told, and no problem as long as a good one is
+// in force.
+void Agent::TellConfig() {
+  if (!config_.serving)
     readiness_.SetBad("config", fmt::format("{} is bad and no good one is known", keeper_.path()));
+  else if (config_.rejected)
+    readiness_.SetGood("config", fmt::format("the last good one is in force: {}",
+                                             FirstLine(config_.rejected->ToString())));
+  else
+    readiness_.SetGood("config");
+}
+
+void Agent::WatchConfig() {
+  const base::Result<void> watched = config_watch_.Start(keeper_.path(), [this] {
+    if (running_ && keeper_.Differs()) (void)Reload();  // it has logged what was wrong
+  });
+  if (!watched.ok())
+    log_.Warn("the configuration is not watched: tell the agent when it changed (SIGHUP)",
+              base::ErrorFields(watched.error()));
 }
 
 void Agent::LookAtNode(const Done& done) {
@@ -264,14 +290,12 @@ base::Result<void> Agent::OpenHttp() {
 }
 
 void Agent::TellReady() {
-  notifier_.Ready(readiness_.ready() ? "running" : readiness_.Problem());
+  notifier_.Ready(readiness_.Summary());
   if (const auto period = notifier_.watchdog_period())
     watchdog_->Every(*period, [this] { notifier_.Watchdog(); });
 }
 
-void Agent::TellStatus() {
-  notifier_.Status(readiness_.ready() ? "running" : readiness_.Problem());
-}
+void Agent::TellStatus() { notifier_.Status(readiness_.Summary()); }
 
 base::Result<net::Task> Agent::PrepareLog(const config::AgentConfig& next) {
   const base::LogLevel level = LevelNamed(next.log_level.value);
@@ -295,6 +319,22 @@ base::Result<net::Task> Agent::PrepareHttp(const config::AgentConfig& next) {
   return net::Task([this, listener] { http_.Listen(std::move(*listener)); });
 }
 
+// Everything that was read hangs on them: handles, subscriptions, a ledger compared with that node.
+base::Result<net::Task> Agent::PrepareNode(const config::AgentConfig& next) {
+  for (const auto& [key, member] :
+       {std::pair("node.hostRoot", &config::AgentConfig::host_root),
+        std::pair("node.driverRoot", &config::AgentConfig::driver_root)}) {
+    const std::string& now = (config_.config.*member).value;
+    const std::string& wanted = (next.*member).value;
+    if (wanted == now) continue;
+    return base::MakeError(base::ErrorCode::kUnsupported,
+                           "{} is \"{}\" for the life of an agent and cannot become \"{}\"", key,
+                           now, wanted)
+        .WithHint("restart the agent: systemctl restart partita-agent");
+  }
+  return net::Task([] {});
+}
+
 base::Result<std::vector<std::string>> Agent::Reload() {
   if (!running_) {
     return base::Error(base::ErrorCode::kBusy, "the agent is starting or stopping")
@@ -306,10 +346,11 @@ base::Result<std::vector<std::string>> Agent::Reload() {
     log_.Info("configuration reloaded", {{LogKey::kPath, keeper_.path()}});
   } else {
     config_.rejected = changed.error();
+    TellConfig();
     log_.Error("bad configuration: the one before stays in force",
                base::ErrorFields(changed.error()));
   }
-  notifier_.Ready(readiness_.ready() ? "running" : readiness_.Problem());
+  notifier_.Ready(readiness_.Summary());
   return changed;
 }
 
@@ -331,7 +372,7 @@ base::Result<std::vector<std::string>> Agent::ReloadNow() {
               base::ErrorFields(kept.error()));
   config_ = {};
   config_.config = std::move(next.config);
-  readiness_.SetGood("config");
+  TellConfig();
   return changed;
 }
 

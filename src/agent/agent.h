@@ -10,6 +10,7 @@
 
 #include "agent/config_keeper.h"
 #include "agent/control/server.h"
+#include "agent/file_watch.h"
 #include "agent/ledger_keeper.h"
 #include "agent/node.h"
 #include "agent/notify.h"
@@ -75,6 +76,8 @@ class Agent {
   void TakeLock(const Done& done);
   void TryLock(const Done& done);
   void ReadConfig();
+  void TellConfig();
+  void WatchConfig();
   base::Result<void> OpenControlSocket();
   base::Result<void> OpenHttp();
   void LookAtNode(const Done& done);
@@ -84,6 +87,7 @@ class Agent {
 
   base::Result<net::Task> PrepareLog(const config::AgentConfig& next);
   base::Result<net::Task> PrepareHttp(const config::AgentConfig& next);
+  base::Result<net::Task> PrepareNode(const config::AgentConfig& next);
   void OnSignal(int signal);
   base::Result<std::vector<std::string>> ReloadNow();
 
@@ -93,6 +97,7 @@ class Agent {
   AgentOptions options_;
   ConfigKeeper keeper_;
   ConfigKeeper::Start config_;
+  FileWatch config_watch_;
   Readiness readiness_;
   bool running_ = false;  // started, and not stopping
 

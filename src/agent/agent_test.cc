@@ -1,70 +1,23 @@
 #include "agent/agent.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <sys/stat.h>
 
 #include <atomic>
-#include <filesystem>
 #include <string>
 #include <thread>
 
 #include <gtest/gtest.h>
 
+#include "agent/agent_fixture.h"
 #include "agent/control/control_client.h"
 #include "base/files.h"
-#include "net/testing/fake_loop.h"
 
 namespace partita::agent {
 namespace {
 
 using base::Value;
 using std::chrono::seconds;
-
-class AgentTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    std::string pattern = std::filesystem::temp_directory_path() / "partita-agent-XXXXXX";
-    directory_ = mkdtemp(pattern.data());
-    WriteConfig("version: partita/v1\nlisten: unix:" + directory_ + "/http\n");
-  }
-  void TearDown() override {
-    agent_.reset();
-    (void)base::RemoveTree(directory_);
-  }
-  void WriteConfig(const std::string& text) const {
-    PARTITA_CHECK(base::WriteFile(directory_ + "/config.yaml", text, 0644).ok());
-  }
-  [[nodiscard]] AgentOptions Options() const {
-    // A machine without anything: this one may have a driver.
-    const config::Origin flag{config::OriginKind::kFlag, "--host-root"};
-    return {
-        .config = {directory_ + "/config.yaml",
-                   true,
-                   {{"node.hostRoot", directory_, flag}, {"node.driverRoot", directory_, flag}}},
-        .run_directory = directory_ + "/run",
-        .state_directory = directory_ + "/state",
-        .version = "1.2.3",
-        .text_format = base::LogFormat::kJournal};
-  }
-  Agent& Start() {
-    ended_.clear();
-    agent_.emplace(loop_, log_, Notifier("", seconds(30)), Options());
-    agent_->Start([this](const base::Result<void>& end) {
-      ended_ = end.ok() ? "ok" : end.error().ToString();
-    });
-    loop_.RunUntil([this] { return agent_->running() || !ended_.empty(); });
-    return *agent_;
-  }
-  [[nodiscard]] std::string Socket() const { return directory_ + "/run/agent.sock"; }
-
-  std::string directory_;
-  net::testing::FakeLoop loop_;
-  std::string lines_;
-  base::Log log_{loop_.clock(), [this](std::string_view line) { lines_ += line; }};
-  std::optional<Agent> agent_;
-  std::string ended_;
-};
 
 TEST_F(AgentTest, StartsServesAndLeavesNothingBehind) {
   Agent& agent = Start();
@@ -145,66 +98,6 @@ TEST_F(AgentTest, UndoesWhatItBeganWhereAStepFails) {
   EXPECT_FALSE(base::Exists(Socket()));
   EXPECT_EQ(base::ReadFile(directory_ + "/run/agent.lock").value(), "");
   EXPECT_TRUE(loop_.ArmedTimers().empty());
-}
-
-TEST_F(AgentTest, TakesAGoodConfigurationInPlace) {
-  Agent& agent = Start();
-  WriteConfig("version: partita/v1\nlisten: unix:" + directory_ +
-              "/other\nlog: {level: warn, format: json}\n");
-  const auto changed = agent.Reload();
-  ASSERT_TRUE(changed.ok()) << changed.error().ToString();
-  EXPECT_EQ(*changed, (std::vector<std::string>{"listen", "log.format", "log.level"}));
-  EXPECT_FALSE(base::Exists(directory_ + "/http"));
-  EXPECT_TRUE(base::Exists(directory_ + "/other"));
-  lines_.clear();
-  log_.Info("not heard");
-  log_.Warn("heard");
-  EXPECT_TRUE(lines_.starts_with("{\"time\"")) << lines_;
-}
-
-TEST_F(AgentTest, KeepsWhatRunsWhereTheConfigurationIsBad) {
-  Agent& agent = Start();
-  const config::AgentConfig before = agent.config();
-  WriteConfig("version: partita/v1\nlisten: \"\"\nlog: {level: loud}\n");
-  loop_.Raise(SIGHUP);
-  loop_.RunUntilIdle();
-  EXPECT_EQ(agent.config(), before);
-  EXPECT_TRUE(agent.readiness().ready());
-  EXPECT_TRUE(base::Exists(directory_ + "/http"));
-  EXPECT_NE(lines_.find("<3>bad configuration: the one before stays in force"), std::string::npos);
-  EXPECT_NE(lines_.find("config.yaml:3:14"), std::string::npos) << lines_;
-  // One that is right and cannot be carried out: nothing of it is.
-  ASSERT_TRUE(base::WriteFile(directory_ + "/taken", "", 0600).ok());
-  WriteConfig("version: partita/v1\nlisten: unix:" + directory_ + "/taken\nlog: {level: error}\n");
-  EXPECT_FALSE(agent.Reload().ok());
-  lines_.clear();
-  log_.Info("still heard");
-  EXPECT_NE(lines_, "");
-  // A restart with the bad file serves as before.
-  agent.Stop();
-  loop_.RunUntilIdle();
-  WriteConfig("bad");
-  Start();
-  EXPECT_EQ(agent_->config().listen.value, before.listen.value);
-  EXPECT_TRUE(agent_->readiness().ready());
-}
-
-TEST_F(AgentTest, RunsUnreadyWhereNoGoodConfigurationIsKnown) {
-  WriteConfig("bad");
-  AgentOptions options = Options();
-  options.config.overrides.push_back(
-      {"listen", "unix:" + directory_ + "/http", {config::OriginKind::kFlag, "--listen"}});
-  agent_.emplace(loop_, log_, Notifier(""), options);
-  agent_->Start([](const base::Result<void>&) { FAIL(); });
-  loop_.RunUntil([this] { return agent_->running(); });
-  EXPECT_FALSE(agent_->readiness().ready());
-  EXPECT_EQ(
-      agent_->readiness().Text(),
-      "[-] config: " + directory_ +
-          "/config.yaml is bad and no good one is known\n[+] inventory\n[+] ledger\nnot ready\n");
-  WriteConfig("version: partita/v1\n");
-  ASSERT_TRUE(agent_->Reload().ok());
-  EXPECT_TRUE(agent_->readiness().ready());
 }
 
 TEST_F(AgentTest, AnswersOverItsSocket) {

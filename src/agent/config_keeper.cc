@@ -12,17 +12,28 @@ base::StateFile StateOf(const std::string& path) {
   return {.path = path, .name = "config", .version = 1};
 }
 
+// No file begins so: YAML has no such character.
+std::string TextOrWhy(const base::Result<std::string>& text) {
+  return text.ok() ? *text : '\0' + text.error().ToString();
+}
+
 }  // namespace
 
 ConfigKeeper::ConfigKeeper(config::AgentConfigSource source, const std::string& state_directory)
     : source_(std::move(source)),
       last_good_(base::JoinPath(state_directory, "last-good/config.yaml")) {}
 
-base::Result<ConfigKeeper::Candidate> ConfigKeeper::Read() const {
-  TRY(text, config::ReadAgentConfigText(source_));
+base::Result<ConfigKeeper::Candidate> ConfigKeeper::Read() {
+  base::Result<std::string> read = config::ReadAgentConfigText(source_);
+  read_ = TextOrWhy(read);
+  TRY(text, std::move(read));
   TRY(config, config::ParseAgentConfig(text, source_.path, source_.overrides));
   TRY_VOID(config::CheckNamedFiles(config));
   return Candidate{std::move(config), std::move(text)};
+}
+
+bool ConfigKeeper::Differs() const {
+  return TextOrWhy(config::ReadAgentConfigText(source_)) != read_;
 }
 
 base::Result<void> ConfigKeeper::Keep(const Candidate& candidate) const {

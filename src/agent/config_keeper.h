@@ -33,7 +33,9 @@ class ConfigKeeper {
   // that are wrong have been refused before.
   [[nodiscard]] Start ReadAtStart();
   // Parsed, and the files that it names read; nothing is changed or kept yet.
-  [[nodiscard]] base::Result<Candidate> Read() const;
+  [[nodiscard]] base::Result<Candidate> Read();
+  // Whether the file's bytes are others than those that were read last, good or bad.
+  [[nodiscard]] bool Differs() const;
   // After all of the agent has taken it.
   [[nodiscard]] base::Result<void> Keep(const Candidate& candidate) const;
 
@@ -42,6 +44,7 @@ class ConfigKeeper {
  private:
   config::AgentConfigSource source_;
   std::string last_good_;
+  std::string read_;  // the file's text, or why there was none
 };
 
 }  // namespace partita::agent

@@ -14,8 +14,11 @@ bool Readiness::ready() const {
 std::string Readiness::Text() const {
   std::string text;
   for (const Check& check : checks_) {
-    text += check.problem.empty() ? fmt::format("[+] {}\n", check.name)
-                                  : fmt::format("[-] {}: {}\n", check.name, check.problem);
+    if (!check.problem.empty())
+      text += fmt::format("[-] {}: {}\n", check.name, check.problem);
+    else
+      text += fmt::format("[+] {}{}\n", check.name,
+                          check.note.empty() ? "" : fmt::format(" ({})", check.note));
   }
   return text + (ready() ? "ready\n" : "not ready\n");
 }
@@ -26,14 +29,21 @@ std::string Readiness::Problem() const {
   return "";
 }
 
-void Readiness::Set(std::string name, std::string problem) {
+std::string Readiness::Summary() const {
+  if (!ready()) return Problem();
+  for (const Check& check : checks_)
+    if (!check.note.empty()) return fmt::format("running; {}: {}", check.name, check.note);
+  return "running";
+}
+
+void Readiness::Set(Check check) {
   const auto found = std::find_if(checks_.begin(), checks_.end(),
-                                  [&](const Check& check) { return check.name == name; });
+                                  [&](const Check& each) { return each.name == check.name; });
   if (found != checks_.end()) {
-    if (found->problem == problem) return;
-    found->problem = std::move(problem);
+    if (*found == check) return;
+    *found = std::move(check);
   } else {
-    checks_.push_back({std::move(name), std::move(problem)});
+    checks_.push_back(std::move(check));
   }
   if (changed_) changed_();
 }

@@ -21,10 +21,11 @@ std::string Above(const std::string& path) {
 
 }  // namespace
 
-base::Result<Paths> Paths::Open() {
+base::Result<Paths> Paths::Open(Of what) {
   base::UniqueFd fd(inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
   if (!fd.valid()) return base::ErrnoError("open inotify");
-  return Paths(std::move(fd));
+  return Paths(std::move(fd),
+               what == Of::kNames ? kChanges : kChanges | std::uint32_t{IN_CLOSE_WRITE});
 }
 
 base::Result<void> Paths::Watch(const std::string& directory) {
@@ -35,7 +36,7 @@ base::Result<void> Paths::Watch(const std::string& directory) {
 base::Result<void> Paths::Place(const std::string& directory) {
   std::string path = directory;
   for (;;) {
-    const int number = inotify_add_watch(fd_.get(), path.c_str(), kChanges);
+    const int number = inotify_add_watch(fd_.get(), path.c_str(), changes_);
     if (number >= 0) {
       paths_[number] = path;
       placed_[directory] = path;

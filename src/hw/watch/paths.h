@@ -2,6 +2,7 @@
 // capabilities, kubelet's socket.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -15,13 +16,17 @@ namespace partita::hw::watch {
 // Watches directories, also ones that do not exist yet: then the nearest one above that does.
 class Paths {
  public:
-  static base::Result<Paths> Open();
+  // What of a directory counts.
+  enum class Of : std::uint8_t {
+    kNames,             // what comes, goes or changes its rights or owner
+    kNamesAndContents,  // also a file that somebody has written
+  };
+  static base::Result<Paths> Open(Of what = Of::kNames);
 
   // Readable when something changed.
   [[nodiscard]] int fd() const { return fd_.get(); }
 
-  // Names in `directory` that come, go or change their rights or owner count from now on. An error
-  // where the kernel has no watch left to give.
+  // Changes in `directory` count from now on. An error where the kernel has no watch left to give.
   [[nodiscard]] base::Result<void> Watch(const std::string& directory);
 
   // The directories of Watch in which something may have changed since the last call: also each
@@ -29,11 +34,12 @@ class Paths {
   [[nodiscard]] std::set<std::string> Read();
 
  private:
-  explicit Paths(base::UniqueFd fd) : fd_(std::move(fd)) {}
+  Paths(base::UniqueFd fd, std::uint32_t changes) : fd_(std::move(fd)), changes_(changes) {}
   // Puts the watch of `directory` where it can be now.
   [[nodiscard]] base::Result<void> Place(const std::string& directory);
 
   base::UniqueFd fd_;
+  std::uint32_t changes_;                      // the kernel's bits
   std::map<std::string, std::string> placed_;  // watched directory -> where its watch is
   std::map<int, std::string> paths_;           // the kernel's number -> path
 };

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "hw/testing/tree.h"
 
 namespace partita::hw::watch {
@@ -34,6 +35,16 @@ TEST_F(PathsTest, TellsOfWhatComesGoesAndChangesItsRights) {
   EXPECT_EQ(paths_.Read(), Changed{At("dev")});
   chmod(At("dev/nvidia0").c_str(), 0600);
   EXPECT_EQ(paths_.Read(), Changed{At("dev")});
+}
+
+TEST_F(PathsTest, TellsOfContentsWhereTheyCount) {
+  tree_.File("etc/config.yaml", "a");
+  Paths contents = *Paths::Open(Paths::Of::kNamesAndContents);
+  ASSERT_TRUE(contents.Watch(At("etc")).ok());
+  ASSERT_TRUE(paths_.Watch(At("etc")).ok());
+  ASSERT_TRUE(base::WriteFile(At("etc/config.yaml"), "b", 0644).ok());
+  EXPECT_EQ(contents.Read(), Changed{At("etc")});
+  EXPECT_EQ(paths_.Read(), Changed{}) << "whoever writes to a device node changes no node";
 }
 
 TEST_F(PathsTest, WaitsForADirectoryThatIsNotThereYet) {
