@@ -75,6 +75,7 @@ std::vector<StartStep> Agent::StartSteps() {
       {"ledger", seconds(5), AtOnce([this] { ledger_.Open(options_.state_directory); })},
       // A driver that sleeps takes seconds to wake its GPUs.
       {"inventory", seconds(60), [this](const Done& done) { LookAtNode(done); }},
+      {"kubelet", seconds(1), AtOnce([this] { kubelet_.Start(config_.config.host_root.value); })},
       {"control socket", seconds(1), AtOnce([this] { return OpenControlSocket(); })},
       {"http", seconds(1), AtOnce([this] { return OpenHttp(); })},
       {"notify", seconds(1), AtOnce([this] { TellReady(); })},
@@ -91,6 +92,7 @@ std::vector<StopStep> Agent::StopSteps() {
        milliseconds(100),
        AtOnce([this] { control_.Stop(); }),
        {"control socket"}},
+      {"kubelet", milliseconds(50), AtOnce([this] { kubelet_.Stop(); }), {"kubelet"}},
       {"ledger", milliseconds(100), AtOnce([this] { return ledger_.Close(); }), {"ledger"}},
       // Whoever waits for events is back within a tick.
       {"inventory",
@@ -126,6 +128,7 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       lock_timer_(loop.NewTimer("agent-lock")),
       control_(loop, log),
       http_(loop),
+      kubelet_(loop, log),
       ledger_(loop, log, [this] { TellLedger(); }),
       node_(loop, log),
       watchdog_(loop.NewTimer("watchdog")),
@@ -393,6 +396,7 @@ base::Value Agent::State() const {
                .Set("file", keeper_.path())
                .Set("serving", config_.serving)
                .Set("rejected", config_.rejected ? Value(config_.rejected->ToString()) : Value()))
+      .Set("kubelet", kubelet_.State())
       .Set("ledger", ledger_.Counts())
       .Set("wakeUps", std::move(wake_ups));
 }

@@ -11,6 +11,7 @@
 #include "agent/config_keeper.h"
 #include "agent/control/server.h"
 #include "agent/file_watch.h"
+#include "agent/kubelet_watch.h"
 #include "agent/ledger_keeper.h"
 #include "agent/node.h"
 #include "agent/notify.h"
@@ -107,6 +108,7 @@ class Agent {
   std::string lock_holder_;  // who is waited for
   control::Server control_;
   net::HttpServer http_;
+  KubeletWatch kubelet_;
   LedgerKeeper ledger_;
   Node node_;
   std::unique_ptr<net::Timer> watchdog_;

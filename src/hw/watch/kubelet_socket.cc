@@ -1,0 +1,41 @@
+#include "hw/watch/kubelet_socket.h"
+
+#include <sys/stat.h>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+
+namespace partita::hw::watch {
+namespace {
+
+constexpr const char* kDirectory = "var/lib/kubelet/device-plugins";
+
+// A socket's time is that of its making: nobody writes to the file itself.
+std::optional<std::string> Identify(const std::string& path) {
+  struct stat about {};
+  if (lstat(path.c_str(), &about) != 0 || !S_ISSOCK(about.st_mode)) return std::nullopt;
+  return fmt::format("{}:{}:{}.{}", about.st_dev, about.st_ino, about.st_mtim.tv_sec,
+                     about.st_mtim.tv_nsec);
+}
+
+}  // namespace
+
+base::Result<KubeletSocket> KubeletSocket::Open(const std::string& root) {
+  const std::string directory = base::JoinPath(root, kDirectory);
+  TRY(paths, Paths::Open());
+  TRY_VOID(paths.Watch(directory));
+  KubeletSocket socket(std::move(paths), base::JoinPath(directory, "kubelet.sock"));
+  socket.socket_ = Identify(socket.path_);
+  return socket;
+}
+
+KubeletSocket::Change KubeletSocket::Read() {
+  if (paths_.Read().empty()) return Change::kNone;
+  const std::optional<std::string> before = std::exchange(socket_, Identify(path_));
+  if (before == socket_) return Change::kNone;
+  if (!socket_) return Change::kGone;
+  return before ? Change::kReplaced : Change::kAppeared;
+}
+
+}  // namespace partita::hw::watch
