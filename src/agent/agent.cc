@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/files.h"
 #include "base/listen_address.h"
@@ -97,7 +98,10 @@ std::vector<StopStep> Agent::StopSteps() {
       // Whoever waits for events is back within a tick.
       {"inventory",
        milliseconds(1200),
-       [this](const Done& done) { node_.Stop([done] { done({}); }); },
+       [this](const Done& done) {
+         stuck_.Stop();
+         node_.Stop([done] { done({}); });
+       },
        {"inventory"}},
       {"lock",
        milliseconds(100),
@@ -131,6 +135,10 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       kubelet_(loop, log),
       ledger_(loop, log, [this] { TellLedger(); }),
       node_(loop, log),
+      stuck_(
+          loop,
+          {[this] { return StuckCalls(); },
+           [this](const std::string& calls) { SessionStuck(calls); }, [this] { SessionFree(); }}),
       watchdog_(loop.NewTimer("watchdog")),
       steps_(loop, log, StartSteps(), StopSteps()) {
   readiness_.Expect("config");
@@ -270,8 +278,45 @@ void Agent::LookAtNode(const Done& done) {
     TellLedger();
     done({});
   });
-  node_.live().OnLooked(
-      [this](const service::inventory::SnapshotPtr& snapshot) { ledger_.Observe(snapshot); });
+  node_.live().OnLooked([this](const service::inventory::SnapshotPtr& snapshot) {
+    ledger_.Observe(snapshot);
+    stuck_.Check();
+  });
+}
+
+std::string Agent::StuckCalls() {
+  if (!node_.live().unclosable()) return "";
+  return GivenUpCalls(node_.driver().Running());
+}
+
+// What is told comes from a session with a driver, or a set of GPUs, that is no more.
+void Agent::SessionStuck(const std::string& calls) {
+  const bool may = config_.config.replace_when_stuck.value == "true";
+  if (!std::exchange(told_stuck_, true)) {
+    const std::string problem =
+        fmt::format("the session with the driver must close, and {} never comes back", calls);
+    log_.Error(may ? "replacing this process" : "this process must be restarted",
+               {{LogKey::kError, problem}});
+    readiness_.SetBad("inventory", problem);
+  }
+  if (!may || steps_.stopping()) return;
+  if (const std::vector<std::string> threads = options_.unkillable(); !threads.empty()) {
+    const std::string who = fmt::format("{}", fmt::join(threads, ", "));
+    if (std::exchange(unkillable_, who) != who)
+      log_.Error("the kernel lets nobody end a thread: reboot the node, or see the kernel log",
+                 {{LogKey::kError, who}});
+    return;
+  }
+  wants_replacing_ = true;
+  running_ = false;
+  steps_.Stop();
+}
+
+void Agent::SessionFree() {
+  told_stuck_ = false;
+  readiness_.SetGood("inventory");
+  log_.Info("the driver's call came back");
+  node_.live().Look(hw::nvml::Parts::All());
 }
 
 void Agent::TellLedger() {
@@ -404,6 +449,8 @@ base::Value Agent::State() const {
 base::Result<void> RunAgent(AgentOptions options) {
   // Whoever reads the log may go.
   std::signal(SIGPIPE, SIG_IGN);
+  // Before the notifier takes its variables out.
+  TRY(invoked, Invoked::Now());
   const std::unique_ptr<net::Loop> loop = net::NewLoop();
   base::Log log(loop->clock(), base::StandardErrorSink());
   if (base::StandardErrorIsJournal()) options.text_format = base::LogFormat::kJournal;
@@ -418,6 +465,10 @@ base::Result<void> RunAgent(AgentOptions options) {
     loop->Stop();
   });
   loop->Run();
+  // At once: who is left in the old session would be waited for in vain.
+  if (agent.wants_replacing()) result = ReplaceThisProcess(invoked);
+  if (agent.wants_replacing() && !result.ok())
+    log.Error("not replaced", base::ErrorFields(result.error()));
   return result;
 }
 

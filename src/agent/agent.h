@@ -16,7 +16,9 @@
 #include "agent/node.h"
 #include "agent/notify.h"
 #include "agent/readiness.h"
+#include "agent/replace.h"
 #include "agent/steps.h"
+#include "agent/stuck_watch.h"
 #include "base/lock_file.h"
 #include "base/log.h"
 #include "base/result.h"
@@ -31,6 +33,8 @@ struct AgentOptions {
   std::string run_directory;         // agent.lock, agent.sock
   std::string state_directory;       // last-good/, the ledger
   std::string version;
+  // Threads of this process that nobody can end.
+  std::function<std::vector<std::string>()> unkillable = [] { return UnkillableThreads(); };
   base::LogFormat text_format = base::LogFormat::kText;  // what log.format "text" means here
 };
 
@@ -54,6 +58,8 @@ class Agent {
   // failed, when all that was begun is stopped.
   void Start(std::function<void(base::Result<void>)> ended);
   void Stop() { steps_.Stop(); }
+  // After its end: it stopped in order to be started anew in this process.
+  [[nodiscard]] bool wants_replacing() const { return wants_replacing_; }
 
   // Reads the configuration again; the keys whose values changed. An error leaves everything as it
   // is. kBusy: it is starting or stopping.
@@ -82,6 +88,10 @@ class Agent {
   base::Result<void> OpenControlSocket();
   base::Result<void> OpenHttp();
   void LookAtNode(const Done& done);
+  // The calls that keep a session open which must close; empty: none.
+  [[nodiscard]] std::string StuckCalls();
+  void SessionStuck(const std::string& calls);
+  void SessionFree();
   void TellLedger();
   void TellReady();
   void TellStatus();
@@ -111,6 +121,9 @@ class Agent {
   KubeletWatch kubelet_;
   LedgerKeeper ledger_;
   Node node_;
+  StuckWatch stuck_;
+  bool told_stuck_ = false, wants_replacing_ = false;
+  std::string unkillable_;  // told
   std::unique_ptr<net::Timer> watchdog_;
   Steps steps_;
 };

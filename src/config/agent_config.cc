@@ -76,7 +76,8 @@ std::optional<base::Error> Wrong(const SettingRow& row, const std::string& value
       if (address.ok()) return std::nullopt;
       return std::move(address).error();
     }
-    case Kind::kChoice: break;
+    case Kind::kChoice:
+    case Kind::kFlag: break;
   }
   if (std::find(row.choices.begin(), row.choices.end(), value) != row.choices.end())
     return std::nullopt;
@@ -197,6 +198,11 @@ std::span<const SettingRow> SettingRows() {
       {"node.name", &AgentConfig::node_name, "", Kind::kText},
       {"node.hostRoot", &AgentConfig::host_root, "/", Kind::kPath},
       {"node.driverRoot", &AgentConfig::driver_root, "/", Kind::kPath},
+      {"node.replaceWhenStuck",
+       &AgentConfig::replace_when_stuck,
+       "true",
+       Kind::kFlag,
+       {"true", "false"}},
       {"mig.configFile", &AgentConfig::mig_config_file, "/etc/partita/mig.yaml", Kind::kPath},
       {"mig.default", &AgentConfig::mig_default, "", Kind::kText},
       {"mig.restoreAtBoot",
@@ -280,7 +286,9 @@ base::Value AgentConfigDocument(const AgentConfig& config) {
   base::Value document = base::Value::Map().Set("version", kVersion);
   for (const SettingRow& row : SettingRows()) {
     const std::size_t dot = row.key.find('.');
-    const std::string& value = (config.*row.member).value;
+    const std::string& text = (config.*row.member).value;
+    const base::Value value =
+        row.kind == Kind::kFlag ? base::Value(text == "true") : base::Value(text);
     if (dot == std::string::npos) {
       document.Set(row.key, value);
       continue;

@@ -37,6 +37,8 @@ struct AgentConfig {
   Setting node_name;    // in Kubernetes; empty: the machine's
   Setting host_root;    // above the host's /proc, /sys and /dev
   Setting driver_root;  // above the driver's files
+  // "true": an agent that cannot close its session with the driver replaces itself; "false"
+  Setting replace_when_stuck;
 
   Setting mig_config_file;      // the partition editor's
   Setting mig_default;          // the configuration of it that is in force; empty: none
@@ -53,7 +55,7 @@ struct AgentConfig {
 
 // One line of the table from which reading, showing and the schema's test all come.
 struct SettingRow {
-  enum class Kind : std::uint8_t { kText, kPath, kAbsentOrPath, kListen, kChoice };
+  enum class Kind : std::uint8_t { kText, kPath, kAbsentOrPath, kListen, kChoice, kFlag };
   std::string key;  // "log.level"
   Setting AgentConfig::*member;
   std::string fallback;

@@ -42,6 +42,7 @@ class LiveTest : public ::testing::Test {
   explicit LiveTest(const char* profile = "dgx-a100-40") : machine_(profile) {
     hw::ReaderOptions options = machine_.Options();
     options.deadline = 300ms;
+    options.release_deadline = 500ms;
     driver_ = hw::MakeDriver(options);
     live_ = std::make_unique<Live>(loop_, *driver_, Live::Options{.root = machine_.root()});
   }
@@ -177,6 +178,30 @@ TEST_F(LiveTest, ADriverThatWasReloadedIsANewSession) {
   EXPECT_EQ(live_->current()->session, 2U);
   EXPECT_EQ(StaleCount(), 0U);
   EXPECT_EQ(Gpu(0).uuid, model::GpuUuid(machine_.board(0).uuid));
+}
+
+TEST_F(LiveTest, ASessionThatACallKeepsOpenIsTriedAgainWithEachLook) {
+  Settle();
+  machine_.HangCall("nvmlDeviceGetComputeMode", 3);
+  Look(kShape);
+  ASSERT_EQ(StaleCount(), 1U);
+  EXPECT_FALSE(live_->unclosable()) << "it need not close";
+  machine_.Change([](const sim::Machine& machine, sim::Slot& slot) {
+    sim::UnloadDriver(machine, slot);
+    sim::LoadDriver(machine, slot);
+  });
+  for (int i = 0; i < 4; ++i) {
+    Look(kShape);
+    ASSERT_TRUE(live_->unclosable());
+    EXPECT_NE(live_->unclosable()->ToString().find("nvmlDeviceGetComputeMode on GPU"),
+              std::string::npos)
+        << live_->unclosable()->ToString();
+  }
+  machine_.ClearCallFaults();
+  for (int i = 0; i < 100 && live_->unclosable(); ++i) Look(kShape);
+  EXPECT_FALSE(live_->unclosable());
+  EXPECT_EQ(live_->current()->session, 2U);
+  EXPECT_EQ(StaleCount(), 0U);
 }
 
 TEST_F(LiveTest, WithoutADriverItSaysWhyAndKeepsNames) {

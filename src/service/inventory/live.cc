@@ -99,6 +99,7 @@ void Live::Begin(MayReopen may_reopen) {
                 std::make_move_iterator(next_dones_.end()));
   next_dones_.clear();
   driver_heard_ = false;
+  if (may_reopen == MayReopen::kYes) reopen_wanted_ = reopen_refused_ = false;
   ScanBus();
   // The library knows the GPUs that the driver had when it was opened, and no others.
   if (session_ == 0) opened_for_ = hw::BoundToNvidia(bus_);
@@ -212,23 +213,31 @@ void Live::HeardGpu(std::uint64_t look,
 // that this one does not know. Where a call keeps it open, the look goes on in the old one.
 bool Live::Reopen() {
   if (reopening_) return true;
-  if (sessions_lost_ >= kMostLostSessions) return false;
+  reopen_wanted_ = true;
+  // Once a look: whoever keeps it open was waited for.
+  if (reopen_refused_ || sessions_lost_ >= kMostLostSessions) return false;
   ++sessions_lost_;
   reopening_ = true;
   nvml_.SubmitReopen(nvml_.options().release,
                      [this, loop = &loop_, alive = alive_](const base::Result<void>& end) {
-                       loop->Post([this, closed = end.ok(), alive] {
-                         if (*alive) Reopened(closed);
+                       loop->Post([this, end, alive] {
+                         if (*alive) Reopened(end);
                        });
                      });
   return true;
 }
 
-void Live::Reopened(bool closed) {
+void Live::Reopened(const base::Result<void>& closed) {
   reopening_ = false;
-  if (closed) {
+  if (closed.ok()) {
     session_ = 0;
     known_.NewSession();
+    unclosable_.reset();
+  } else {
+    // It was not lost: the next look tries again.
+    --sessions_lost_;
+    reopen_refused_ = true;
+    unclosable_ = closed.error();
   }
   looking_ = false;
   awaited_.clear();
@@ -259,6 +268,7 @@ void Live::Gathered() {
 
 void Live::Finish() {
   looking_ = false;
+  if (!reopen_wanted_) unclosable_.reset();
   if (looked_) looked_(current_);
   for (const Done& done : std::exchange(dones_, {})) done(current_);
   if (wanted_ && !looking_) Begin();

@@ -59,6 +59,10 @@ class Live {
   using Subscriber = std::function<void(const SnapshotPtr&, const Changes&)>;
   [[nodiscard]] std::shared_ptr<void> Subscribe(Subscriber subscriber);
 
+  // Why the session could not be closed although the driver was replaced or other GPUs are there:
+  // what is told comes from the old one. Nothing: it need not, or could be.
+  [[nodiscard]] const std::optional<base::Error>& unclosable() const { return unclosable_; }
+
   // Called after each look, also where it found nothing new, before those who asked for it are
   // answered. One listener.
   void OnLooked(std::function<void(const SnapshotPtr&)> looked) { looked_ = std::move(looked); }
@@ -87,7 +91,7 @@ class Live {
   void NoteSession(std::uint64_t generation);
   // False: that was tried often enough.
   bool Reopen();
-  void Reopened(bool closed);
+  void Reopened(const base::Result<void>& closed);
   void Gathered();
   void Finish();
   void Publish();
@@ -119,7 +123,9 @@ class Live {
   std::vector<Done> dones_, next_dones_;
   bool wanted_ = false;  // another look after this one
   bool reopening_ = false;
-  int sessions_lost_ = 0;  // in a row
+  int sessions_lost_ = 0;                                // in a row
+  bool reopen_wanted_ = false, reopen_refused_ = false;  // in the look that runs
+  std::optional<base::Error> unclosable_;
 
   SnapshotPtr current_;
   std::vector<std::shared_ptr<Subscriber>> subscribers_;
