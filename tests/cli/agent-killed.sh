@@ -10,7 +10,7 @@ kill -9 "${agent[it]}"
 ended it 137
 [ -S "$work/run/agent.sock" ] || fail "the test has nothing to test"
 run 1 partita config reload
-complains "no agent answers at $work/run/agent.sock"
+complains "no agent answers at $work/run/agent.sock" "start it: systemctl start partita-agent, or partita agent in another terminal"
 start_agent again
 await again STATUS=running
 run 0 partita config reload

@@ -23,7 +23,7 @@ complains "$work/bad.yaml:2:1: \"dra\" comes with dynamic resource allocation" \
 
 # A file that was named must be there.
 run 2 partita config check -f "$work/none.yaml"
-complains "none.yaml"
+complains "none.yaml" "name the file that is meant with -f; without it /etc/partita/config.yaml counts"
 
 # What it names is read too.
 printf 'version: partita/v1\nmig: {configFile: %s, default: some}\n' "$work/mig.yaml" >"$work/names.yaml"

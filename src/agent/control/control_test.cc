@@ -172,7 +172,12 @@ TEST_F(ControlTest, SaysThatNoAgentIsThere) {
   where.sun_family = AF_UNIX;
   std::memcpy(where.sun_path, path_.c_str(), path_.size() + 1);
   ASSERT_EQ(bind(dead.get(), reinterpret_cast<sockaddr*>(&where), sizeof(where)), 0);
-  EXPECT_EQ(Client::Connect(path_).error().code(), ErrorCode::kUnavailable);
+  const auto refused = Client::Connect(path_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().ToString(), "no agent answers at " + path_);
+  EXPECT_EQ(refused.error().hint(),
+            "start it: systemctl start partita-agent, or partita agent in another terminal");
   // And a new agent takes its place.
   ASSERT_TRUE(server_.Listen(path_).ok());
   EXPECT_TRUE(Client::Connect(path_).ok());

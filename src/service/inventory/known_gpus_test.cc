@@ -74,6 +74,15 @@ TEST_F(KnownGpusTest, ANewSessionIsAskedForEverythingAndItsOwnProfiles) {
   EXPECT_TRUE(known_.stale().empty());
 }
 
+TEST_F(KnownGpusTest, OneThatSaysNothingOfItselfIsNobodysPeer) {
+  model::Gpu silent = Gpu(kFirst, "GPU-1");
+  silent.uuid.reset();
+  known_.Absorb(kFirst, Answer(silent, kShape), At(1));
+  known_.Absorb(kSecond, Answer(Gpu(kSecond, "GPU-2"), kShape), At(1));
+  ASSERT_EQ(known_.Peers().size(), 1U) << "its links would be those of a board that nobody knows";
+  EXPECT_EQ(known_.Peers()[0].pci, kSecond);
+}
+
 TEST_F(KnownGpusTest, OneThatDoesNotAnswerIsShownAsItWasWithItsAge) {
   known_.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), kShape), At(1));
   known_.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), {Part::kReadings}), At(5));

@@ -268,7 +268,8 @@ void Live::Gathered() {
 
 void Live::Finish() {
   looking_ = false;
-  if (!reopen_wanted_) unclosable_.reset();
+  // A look that the driver has not answered yet says nothing of it.
+  if (driver_heard_ && !reopen_wanted_) unclosable_.reset();
   if (looked_) looked_(current_);
   for (const Done& done : std::exchange(dones_, {})) done(current_);
   if (wanted_ && !looking_) Begin();
