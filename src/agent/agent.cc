@@ -7,7 +7,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "base/files.h"
 #include "base/listen_address.h"
@@ -207,6 +206,8 @@ void Agent::OnSignal(int signal) {
     (void)Reload();  // it has logged what was wrong
     return;
   }
+  // Whoever wants it ended wants no other in its place.
+  wants_replacing_ = false;
   if (steps_.stopping()) return;
   log_.Info("agent stopping", {{LogKey::kSignal, signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
   running_ = false;
@@ -284,47 +285,11 @@ void Agent::LookAtNode(const Done& done) {
   });
 }
 
-std::string Agent::StuckCalls() {
-  if (!node_.live().unclosable()) return "";
-  return GivenUpCalls(node_.driver().Running());
-}
-
-// What is told comes from a session with a driver, or a set of GPUs, that is no more.
-void Agent::SessionStuck(const std::string& calls) {
-  const bool may = config_.config.replace_when_stuck.value == "true";
-  if (!std::exchange(told_stuck_, true)) {
-    const std::string problem =
-        fmt::format("the session with the driver must close, and {} never comes back", calls);
-    log_.Error(may ? "replacing this process" : "this process must be restarted",
-               {{LogKey::kError, problem}});
-    readiness_.SetBad("inventory", problem);
-  }
-  if (!may || steps_.stopping()) return;
-  if (const std::vector<std::string> threads = options_.unkillable(); !threads.empty()) {
-    const std::string who = fmt::format("{}", fmt::join(threads, ", "));
-    if (std::exchange(unkillable_, who) != who)
-      log_.Error("the kernel lets nobody end a thread: reboot the node, or see the kernel log",
-                 {{LogKey::kError, who}});
-    return;
-  }
-  wants_replacing_ = true;
-  running_ = false;
-  steps_.Stop();
-}
-
-void Agent::SessionFree() {
-  told_stuck_ = false;
-  readiness_.SetGood("inventory");
-  log_.Info("the driver's call came back");
-  node_.live().Look(hw::nvml::Parts::All());
-}
-
 void Agent::TellLedger() {
-  const std::string problem = ledger_.problem();
-  if (problem.empty())
-    readiness_.SetGood("ledger");
+  if (!ledger_.problem().empty())
+    readiness_.SetBad("ledger", ledger_.problem());
   else
-    readiness_.SetBad("ledger", problem);
+    readiness_.SetGood("ledger", ledger_.warning());
 }
 
 base::Result<void> Agent::OpenControlSocket() {

@@ -62,6 +62,7 @@ void LedgerKeeper::Open(const std::string& state_directory) {
 }
 
 void LedgerKeeper::TryOpen() {
+  if (directory_.empty()) return;  // closed
   base::Result<Ledger::Opened> opened = Ledger::Open({directory_});
   if (!opened.ok()) {
     if (not_open_.empty())
@@ -262,14 +263,13 @@ base::Result<void> LedgerKeeper::Close() {
   if (syncing_) EndSync();
   flush_timer_->Cancel();
   seen_.reset();
+  directory_.clear();
   settled_ = false;
   base::Result<void> end;
   if (ledger_) end = ledger_->Flush(Now());
   ledger_.reset();
   return end;
 }
-
-std::string LedgerKeeper::problem() const { return not_open_.empty() ? not_written_ : not_open_; }
 
 void LedgerKeeper::SetProblem(std::string& problem, const std::string& now) {
   if (std::exchange(problem, now) != now && changed_) changed_();

@@ -26,7 +26,7 @@ namespace partita::agent {
 // Loop's thread only. Loop and log outlive it.
 class LedgerKeeper {
  public:
-  // `changed` is called when problem() becomes another.
+  // `changed` is called when problem() or warning() becomes another.
   LedgerKeeper(net::Loop& loop, base::Log& log, net::Task changed = nullptr);
   LedgerKeeper(const LedgerKeeper&) = delete;
   LedgerKeeper& operator=(const LedgerKeeper&) = delete;
@@ -39,11 +39,13 @@ class LedgerKeeper {
   void Settle(const model::Inventory& inventory);
   // After each later look.
   void Observe(const service::inventory::SnapshotPtr& snapshot);
-  // Writes what is not on disk yet, and waits for it.
+  // Writes what is not on disk yet, and waits for it. Looks that come later change nothing.
   [[nodiscard]] base::Result<void> Close();
 
-  // Why it cannot be relied on: not opened, or not written. Empty: all is well.
-  [[nodiscard]] std::string problem() const;
+  // Why there is none to ask; empty: there is one.
+  [[nodiscard]] const std::string& problem() const { return not_open_; }
+  // Why what was written behind is not on disk; empty: it is. All goes on meanwhile.
+  [[nodiscard]] const std::string& warning() const { return not_written_; }
 
   // The GPU instances that somebody was given, whether or not anything runs in them.
   [[nodiscard]] model::PinnedInstances Pinned(const model::Inventory& inventory) const;

@@ -1,5 +1,8 @@
 #include "agent/ledger_keeper.h"
 
+#include <signal.h>
+#include <sys/resource.h>
+
 #include <string>
 
 #include <gtest/gtest.h>
@@ -131,8 +134,38 @@ TEST_F(LedgerKeeperTest, HasAllOnDiskWhenItIsClosed) {
   EXPECT_EQ(OnDisk().instances.size(), 4U);
 }
 
+TEST_F(LedgerKeeperTest, GoesOnWhileItsDiskFails) {
+  Open();
+  // No file may grow: as on a full disk.
+  signal(SIGXFSZ, SIG_IGN);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const rlimit full{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  loop_.Advance(milliseconds(300));
+  EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  EXPECT_NE(keeper_->warning().find("ledger.journal"), std::string::npos) << keeper_->warning();
+  EXPECT_EQ(keeper_->problem(), "");
+  const std::string line = "the ledger is not on disk, and tried again";
+  ASSERT_NE(lines_.find(line), std::string::npos) << lines_;
+  EXPECT_EQ(lines_.find(line, lines_.find(line) + 1), std::string::npos) << "told once";
+  loop_.Advance(milliseconds(100));
+  loop_.RunUntil([this] { return keeper_->warning().empty(); });
+  EXPECT_NE(lines_.find("the ledger is on disk again"), std::string::npos) << lines_;
+  EXPECT_EQ(OnDisk().instances.size(), 4U);
+}
+
+TEST_F(LedgerKeeperTest, StaysClosedWhenALookComesLate) {
+  Open();
+  ASSERT_TRUE(keeper_->Close().ok());
+  LayOut(1, {});
+  Look();
+  EXPECT_TRUE(loop_.ArmedTimers().empty());
+  EXPECT_EQ(keeper_->Counts(), base::Value());
+  EXPECT_EQ(OnDisk().instances.size(), 4U);
+}
+
 TEST_F(LedgerKeeperTest, PinsWhatAPodHolds) {
-  const auto& instance = node_.gpus[0].mig->instances[0];
   Before([&](Ledger& ledger) {
     const auto devices = OwnMigDevices(ledger.state());
     ASSERT_TRUE(ledger.Bind(devices.front(), pod_, {}).ok());
@@ -145,7 +178,6 @@ TEST_F(LedgerKeeperTest, PinsWhatAPodHolds) {
   const base::Value& hold = document.Find("devices")->items()[0];
   EXPECT_EQ(hold.Find("owner")->AsString(), "pod default/train (main)");
   EXPECT_EQ(hold.Find("state")->AsString(), "held");
-  (void)instance;
 }
 
 TEST_F(LedgerKeeperTest, TakesWhatAPlanWorksOnAndGivesItBack) {

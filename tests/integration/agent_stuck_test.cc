@@ -107,6 +107,24 @@ TEST_F(AgentStuckTest, ReplacesItselfWhenTheKernelAllowsIt) {
   EXPECT_TRUE(agent_->wants_replacing());
 }
 
+TEST_F(AgentStuckTest, EndsForGoodWhereSomebodyStopsItMeanwhile) {
+  // Asked last, before it stops.
+  options_.unkillable = [this] {
+    loop_.Post([this] {
+      EXPECT_TRUE(agent_->wants_replacing());
+      loop_.Raise(SIGTERM);
+    });
+    return std::vector<std::string>();
+  };
+  Start();
+  HangOneCall();
+  ReplaceTheDriver();
+  loop_.Advance(seconds(60));
+  loop_.RunUntil([this] { return !ended_.empty(); });
+  EXPECT_EQ(ended_, "ok");
+  EXPECT_FALSE(agent_->wants_replacing());
+}
+
 TEST_F(AgentStuckTest, OnlySaysSoWhereItMayNot) {
   ASSERT_TRUE(base::WriteFile(work_ + "/config.yaml",
                               "version: partita/v1\nnode: {replaceWhenStuck: false}\n", 0644)
