@@ -290,7 +290,7 @@ int RunMigApply(const base::Invocation& invocation) {
     if (goal.ok() && !std::exchange(told, true)) request->WarnOfLeftOut(node, *goal);
     return goal;
   };
-  change.modes = [&](const model::Inventory& node) { return request->ResolveModes(node); };
+  change.modes = request->goal().Modes();
   return CarryOutChange(*options, change, request->Selection());
 }
 

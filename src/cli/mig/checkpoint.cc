@@ -10,6 +10,7 @@
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
 #include "cli/report_error.h"
+#include "service/mig/goal_source.h"
 
 namespace partita::cli {
 
@@ -37,11 +38,11 @@ int RunMigRestore(const base::Invocation& invocation) {
     return ReportError(std::move(text).error().WithHint(
         "check the path; \"partita mig checkpoint\" writes such a file"));
   }
-  const base::Result<service::mig::Checkpoint> checkpoint =
-      service::mig::Checkpoint::Parse(*std::move(text), path);
+  const base::Result<service::mig::WantedGoal> checkpoint = service::mig::WantedGoal::Parse(
+      {service::mig::GoalKind::kCheckpoint, *std::move(text), path, ""});
   if (!checkpoint.ok()) return ReportError(checkpoint.error());
   ChangeRequest change = ReadChange(invocation, "partita mig restore");
-  change.goal = [&](const model::Inventory& node) { return checkpoint->Resolve(node); };
+  change.goal = checkpoint->Goal();
   return CarryOutChange(*options, change, {});
 }
 

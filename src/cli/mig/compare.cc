@@ -59,7 +59,7 @@ int WithModes(const base::Invocation& invocation, const std::function<int(const 
   base::Result<model::Inventory> node =
       service::mig::LookWithoutDriver(service::mig::PciOptions(options->reader));
   if (!node.ok()) return ReportError(node.error());
-  base::Result<service::mig::NodeGoal> goal = request->ResolveModes(*node);
+  base::Result<service::mig::NodeGoal> goal = request->goal().ResolveModes(*node);
   if (!goal.ok()) return ReportError(goal.error());
   const std::vector<std::string> reasons =
       service::mig::ErrorTexts(service::mig::OutOfReach(*node, *goal), *node);

@@ -3,7 +3,7 @@
 #include "cli/parted/flags.h"
 #include "cli/parted/node.h"
 #include "cli/parted/outcome.h"
-#include "service/mig/node_goal.h"
+#include "service/mig/goal_source.h"
 
 namespace partita::cli::parted {
 
@@ -22,14 +22,14 @@ base::Result<void> Applied(const base::Invocation& invocation) {
   const service::mig::BootSelection selection{invocation.Get("config-file").value_or(""),
                                               invocation.Get("hooks-file").value_or(""),
                                               selected.config->name};
-  return Changed(
-      invocation, Flags(), selection,
-      [&selected = selected](const model::Inventory& node) {
-        return service::mig::ResolveConfig(*selected.file, *selected.config, node);
-      },
-      [&selected = selected](const model::Inventory& node) {
-        return service::mig::ResolveModes(*selected.file, *selected.config, node);
-      });
+  const config::Document& document = selected.file->document();
+  TRY(goal, service::mig::WantedGoal::Parse({service::mig::GoalKind::kFile,
+                                             document.text(),
+                                             document.file_name(),
+                                             selected.config->name,
+                                             {},
+                                             true}));
+  return Changed(invocation, Flags(), selection, goal);
 }
 
 int Run(const base::Invocation& invocation) {

@@ -91,14 +91,13 @@ Result<void> ResultOf(const service::mig::ChangeEnd& end) {
 Result<void> Changed(const Invocation& invocation,
                      const std::vector<Option>& options,
                      const service::mig::BootSelection& selection,
-                     service::mig::NodeGoalFn goal,
-                     service::mig::NodeGoalFn modes) {
+                     const service::mig::WantedGoal& goal) {
   Result<service::mig::HookRunner> hooks = LoadHooks(invocation, options);
   if (!hooks.ok()) return std::move(hooks).error().As(base::ErrorCode::kInvalid);
   StopOnSignals();
   service::mig::ChangeOrder order;
-  order.goal = std::move(goal);
-  order.modes = std::move(modes);
+  order.goal = goal.Goal();
+  order.modes = goal.Modes();
   order.options.skip_reset = invocation.Has("skip-reset");
   order.options.mode_only = invocation.Has("mode-only");
   order.lock.emplace();

@@ -5,18 +5,16 @@
 
 #include "base/command_line.h"
 #include "base/result.h"
-#include "service/mig/apply.h"
 #include "service/mig/boot_selection.h"
+#include "service/mig/goal_source.h"
 
 namespace partita::cli::parted {
 
-// `options` are the command's flags, which hooks see as variables. `modes` is the goal of a look
-// without a driver; empty where there can be none.
-// Once everything is applied or waits for a reset, `selection` is what the next boot selects.
+// `options` are the command's flags, which hooks see as variables. Once everything is applied or
+// waits for a reset, `selection` is what the next boot selects.
 [[nodiscard]] base::Result<void> Changed(const base::Invocation& invocation,
                                          const std::vector<base::Option>& options,
                                          const service::mig::BootSelection& selection,
-                                         service::mig::NodeGoalFn goal,
-                                         service::mig::NodeGoalFn modes = nullptr);
+                                         const service::mig::WantedGoal& goal);
 
 }  // namespace partita::cli::parted

@@ -11,6 +11,7 @@
 #include "cli/parted/node.h"
 #include "cli/parted/outcome.h"
 #include "service/mig/checkpoint.h"
+#include "service/mig/goal_source.h"
 
 namespace partita::cli::parted {
 
@@ -37,18 +38,18 @@ std::vector<Option> RestoreFlags() {
   return {CheckpointFileFlag(), HooksFileFlag(), ModeOnlyFlag()};
 }
 
-Result<service::mig::Checkpoint> LoadCheckpoint(const std::string& path) {
+Result<service::mig::WantedGoal> LoadCheckpoint(const std::string& path) {
   TRY(text, base::ReadFile(path));
-  return service::mig::Checkpoint::Parse(std::move(text), path);
+  return service::mig::WantedGoal::Parse(
+      {service::mig::GoalKind::kCheckpoint, std::move(text), path, "", {}, true});
 }
 
 Result<void> Restored(const Invocation& invocation) {
   const std::optional<std::string> path = invocation.Get("checkpoint-file");
   if (!path || path->empty()) return MissingFlag(invocation, "checkpoint-file");
-  const Result<service::mig::Checkpoint> checkpoint = LoadCheckpoint(*path);
+  const Result<service::mig::WantedGoal> checkpoint = LoadCheckpoint(*path);
   if (!checkpoint.ok()) return Unusable("error parsing checkpoint file", checkpoint.error());
-  return Changed(invocation, RestoreFlags(), {},
-                 [&](const model::Inventory& node) { return checkpoint->Resolve(node); });
+  return Changed(invocation, RestoreFlags(), {}, *checkpoint);
 }
 
 int RunRestore(const Invocation& invocation) {
