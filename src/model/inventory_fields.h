@@ -1,69 +1,12 @@
-// The fields of every struct of the inventory, each named once for whoever goes through all of
-// them. A field that is missing here does not compile.
+// The fields of every struct of the inventory.
 #pragma once
 
-#include <concepts>
-#include <cstddef>
-#include <tuple>
-#include <utility>
-
+#include "model/fields.h"
 #include "model/inventory.h"
 
 namespace partita::model {
 
-template <typename Struct, typename Member>
-struct Field {
-  const char* name;
-  Member Struct::*member;
-};
-template <typename Struct, typename Member>
-Field(const char*, Member Struct::*) -> Field<Struct, Member>;
-
-// Specialized for each struct: a tuple of its fields.
-template <typename Struct>
-inline constexpr int kFields = 0;
-
-template <typename T>
-concept HasFields = !std::same_as<decltype(kFields<T>), const int>;
-
-namespace fields_detail {
-
-// Initializes anything, to count how many initializers an aggregate takes. Const: otherwise an
-// optional could not choose between this and its own constructor.
-struct Anything {
-  template <typename T>
-  operator T() const;  // NOLINT(google-explicit-constructor)
-};
-template <std::size_t>
-using AnythingAt = Anything;
-
-template <typename T, std::size_t... I>
-constexpr bool Takes(std::index_sequence<I...>) {
-  return requires { T{AnythingAt<I>()...}; };
-}
-
-template <typename T, std::size_t Count>
-constexpr bool HasExactly() {
-  return Takes<T>(std::make_index_sequence<Count>()) &&
-         !Takes<T>(std::make_index_sequence<Count + 1>());
-}
-
-}  // namespace fields_detail
-
-#define PARTITA_FIELDS(Struct, ...)                                                                \
-  template <>                                                                                      \
-  inline constexpr auto kFields<Struct> = [] {                                                     \
-    using S = Struct;                                                                              \
-    return std::tuple(__VA_ARGS__);                                                                \
-  }();                                                                                             \
-  static_assert(fields_detail::HasExactly<Struct, std::tuple_size_v<decltype(kFields<Struct>)>>(), \
-                "a field of " #Struct " is not in its table")
-#define F(name) \
-  Field { #name, &S::name }
-
-PARTITA_FIELDS(base::SourcePosition, F(file), F(line), F(column));
-PARTITA_FIELDS(base::NativeCode, F(kind), F(value));
-
+#define F PARTITA_FIELD
 PARTITA_FIELDS(CudaVersion, F(major), F(minor));
 PARTITA_FIELDS(Driver, F(version), F(nvml_version), F(cuda), F(library_path));
 PARTITA_FIELDS(Placement, F(start), F(size));
@@ -193,6 +136,5 @@ PARTITA_FIELDS(Inventory,
                F(problems));
 
 #undef F
-#undef PARTITA_FIELDS
 
 }  // namespace partita::model

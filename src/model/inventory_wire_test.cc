@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
-#include "model/inventory_fields.h"
+#include "model/testing/filler.h"
 #include "model/testing/sample_inventories.h"
 
 namespace partita::model {
@@ -49,69 +49,9 @@ TEST(InventoryWire, CarriesEverySample) {
   ExpectSurvives({});
 }
 
-// Gives every field of a struct, and of those in it, a value that is neither its default nor that
-// of a neighbour. The tables are complete (inventory_fields.h), so this is.
-class Filler {
- public:
-  template <HasFields T>
-  void Fill(T& value) {
-    std::apply([&](const auto&... field) { (Fill(value.*field.member), ...); }, kFields<T>);
-  }
-  void Fill(bool& value) { value = !value; }
-  template <std::integral T>
-  void Fill(T& value) {
-    value = static_cast<T>(++last_);
-  }
-  template <typename T>
-  requires std::is_enum_v<T>
-  void Fill(T& value) { value = static_cast<T>(1); }
-  void Fill(std::string& value) { value = fmt::format("text {}", ++last_); }
-  template <typename Tag, typename T>
-  void Fill(base::Strong<Tag, T>& value) {
-    T inner{};
-    Fill(inner);
-    value = base::Strong<Tag, T>(inner);
-  }
-  void Fill(PciAddress& value) { value = {++last_, 0xFE, 31, 7}; }
-  void Fill(base::Error& value) {
-    base::NativeCode native{};
-    base::SourcePosition position;
-    Fill(native);
-    Fill(position);
-    value = base::Error(ErrorCode::kResetRequired, fmt::format("message {}", ++last_))
-                .Within("inner")
-                .Within("outer")
-                .At(position)
-                .WithNative(native)
-                .WithHint("one\ntwo");
-  }
-  template <typename T>
-  void Fill(std::optional<T>& value) {
-    value.emplace(Blank<T>());
-    Fill(*value);
-  }
-  template <typename T>
-  void Fill(std::vector<T>& value) {
-    for (int i = 0; i < 2; ++i) Fill(value.emplace_back(Blank<T>()));
-  }
-
- private:
-  template <typename T>
-  static T Blank() {
-    if constexpr (std::same_as<T, base::Error>) {
-      return base::Error(ErrorCode::kInternal, "");
-    } else if constexpr (std::same_as<T, Problem>) {
-      return {"", Blank<base::Error>()};
-    } else {
-      return T{};
-    }
-  }
-  std::uint32_t last_ = 0;
-};
-
 TEST(InventoryWire, CarriesEveryFieldOfEveryStruct) {
   Inventory inventory;
-  Filler().Fill(inventory);
+  testing::Filler().Fill(inventory);
   ASSERT_EQ(inventory.gpus.size(), 2U);
   ASSERT_TRUE(inventory.gpus[1].mig->instances[1].compute_instances[1].access);
   ExpectSurvives(inventory);
