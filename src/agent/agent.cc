@@ -18,6 +18,7 @@ namespace {
 using base::LogKey;
 using base::Value;
 using std::chrono::milliseconds;
+using std::chrono::minutes;
 using std::chrono::seconds;
 
 // How soon a waiting agent sees that the other one is gone.
@@ -76,18 +77,26 @@ std::vector<StartStep> Agent::StartSteps() {
       // A driver that sleeps takes seconds to wake its GPUs.
       {"inventory", seconds(60), [this](const Done& done) { LookAtNode(done); }},
       {"kubelet", seconds(1), AtOnce([this] { kubelet_.Start(config_.config.host_root.value); })},
+      {"mig", seconds(1), AtOnce([this] { ServeMig(); })},
       {"control socket", seconds(1), AtOnce([this] { return OpenControlSocket(); })},
       {"http", seconds(1), AtOnce([this] { return OpenHttp(); })},
       {"notify", seconds(1), AtOnce([this] { TellReady(); })},
   };
 }
 
-// All of it within the two seconds from SIGTERM to the end (agent_test).
+// All of it within the two seconds from SIGTERM to the end (agent_test), unless MIG is being
+// changed: that is put back first, and its end told to whoever ordered it.
 std::vector<StopStep> Agent::StopSteps() {
   return {
       {"notify", milliseconds(100), AtOnce([this] { watchdog_->Cancel(); }), {"notify"}},
       {"config", milliseconds(100), AtOnce([this] { config_watch_.Stop(); }), {"config"}},
       {"http", milliseconds(100), AtOnce([this] { http_.Stop(); }), {"http"}},
+      // Under the five minutes after which systemd kills; what is not put back by then is waited
+      // for at the very end.
+      {"mig",
+       minutes(4),
+       [this](const Done& done) { changes_.Stop([done] { done({}); }); },
+       {"mig"}},
       {"control socket",
        milliseconds(100),
        AtOnce([this] { control_.Stop(); }),
@@ -138,6 +147,7 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
           loop,
           {[this] { return StuckCalls(); },
            [this](const std::string& calls) { SessionStuck(calls); }, [this] { SessionFree(); }}),
+      changes_(loop, log),
       watchdog_(loop.NewTimer("watchdog")),
       steps_(loop, log, StartSteps(), StopSteps()) {
   readiness_.Expect("config");
@@ -161,6 +171,7 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       call->Finish(Value::Map().Set("session", node_.live().current()->session));
     });
   });
+  changes_.Register(control_);
   control_.Register("status", [this](const std::shared_ptr<control::Call>& call) {
     node_.live().Look(hw::nvml::Parts::All(),
                       [this, call](const service::inventory::SnapshotPtr& snapshot) {
@@ -290,6 +301,42 @@ void Agent::TellLedger() {
     readiness_.SetBad("ledger", ledger_.problem());
   else
     readiness_.SetGood("ledger", ledger_.warning());
+}
+
+void Agent::ServeMig() {
+  MigChanges::Options options;
+  options.reader.root = config_.config.host_root.value;
+  options.reader.driver_root = config_.config.driver_root.value;
+  options.driver = node_.shared_driver();
+  options.look = [this](net::Task done) {
+    node_.live().Look(hw::nvml::Parts::All(),
+                      [done = std::move(done)](const service::inventory::SnapshotPtr&) { done(); });
+  };
+  options.pinned = [this](const model::Inventory& node) { return ledger_.Pinned(node); };
+  options.gate = [this](const model::Inventory& node,
+                        const std::vector<service::mig::GpuSteps>& steps,
+                        const MigChanges::Options::GateAnswer& answer) {
+    const auto begin = [this, node, steps, answer] {
+      base::Result<std::string> plan = ledger_.BeginPlan(node, steps);
+      if (!plan.ok()) return answer(std::move(plan).error());
+      plan_ = *std::move(plan);
+      answer({});
+    };
+    if (!plan_) return begin();
+    // The step before this one is over: what it made is seen before it is somebody's again.
+    node_.live().Look(hw::nvml::Parts::All(),
+                      [this, begin](const service::inventory::SnapshotPtr&) {
+                        EndPlan();
+                        begin();
+                      });
+  };
+  options.ended = [this] { EndPlan(); };
+  changes_.Start(std::move(options));
+}
+
+void Agent::EndPlan() {
+  if (const std::optional<std::string> plan = std::exchange(plan_, std::nullopt))
+    ledger_.EndPlan(*plan);
 }
 
 base::Result<void> Agent::OpenControlSocket() {

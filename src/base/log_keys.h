@@ -23,6 +23,7 @@ enum class LogKey : std::uint8_t {
   kStep,        // of starting or stopping
   kMethod,      // of the control socket
   kPid,         // of another process
+  kCommand,     // who ordered it: "pid 4711 (partita mig apply)"
   kSignal,      // its name
   kVersion,     // of this program
   kXid,         // its number
@@ -46,6 +47,7 @@ enum class LogKey : std::uint8_t {
     case LogKey::kStep: return "step";
     case LogKey::kMethod: return "method";
     case LogKey::kPid: return "pid";
+    case LogKey::kCommand: return "command";
     case LogKey::kSignal: return "signal";
     case LogKey::kVersion: return "version";
     case LogKey::kXid: return "xid";

@@ -132,6 +132,10 @@ base::Result<base::Value> Client::Call(const std::string& method,
                                        const base::Value& params,
                                        const CallOptions& options) {
   TRY_VOID(Send(MakeFrame(ToValue(Request{method, params})), options));
+  return Await(options);
+}
+
+base::Result<base::Value> Client::Await(const CallOptions& options) {
   for (;;) {
     TRY(frame, ReceiveFrame(options));
     TRY(answer, ReadAnswer(frame), "the agent's answer");

@@ -39,6 +39,8 @@ class Client {
   [[nodiscard]] base::Result<base::Value> Call(const std::string& method,
                                                const base::Value& params,
                                                const CallOptions& options);
+  // Waits on for the answer to a call whose wait was ended (kTimeout).
+  [[nodiscard]] base::Result<base::Value> Await(const CallOptions& options);
 
  private:
   explicit Client(base::UniqueFd fd) : fd_(std::move(fd)) {}

@@ -5,6 +5,7 @@
 
 #include "base/characters.h"
 #include "cli/mig/change.h"
+#include "cli/mig/change_place.h"
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
 #include "cli/report_error.h"
@@ -22,19 +23,22 @@ int RunMigBoot(const base::Invocation& invocation) {
   const base::Result<MigOptions> options = ReadMigOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
   const auto text = [&](const char* option) { return invocation.Get(option).value_or(""); };
-  service::mig::BootOptions boot;
-  boot.reader = options->reader;
-  boot.selected_config = text("selected-config");
-  boot.config_file = text("config-file");
-  boot.config_dir = text("config-dir");
-  boot.hooks_file = text("hooks-file");
-  boot.gpu_clients_file = text("gpu-clients-file");
-  boot.reboot = invocation.Has("reboot");
-  boot.stop = &StopFlag();
-  boot.say = Say;
-  boot.hook_wrote = ShowOutput;
+  service::mig::BootChoice choice;
+  choice.selected_config = text("selected-config");
+  choice.config_file = text("config-file");
+  choice.config_dir = text("config-dir");
+  choice.hooks_file = text("hooks-file");
+  choice.gpu_clients_file = text("gpu-clients-file");
+  choice.reboot = invocation.Has("reboot");
   StopOnSignals();
-  const service::mig::BootEnd end = service::mig::BringMigBack(boot);
+  const service::mig::BootEnd end =
+      ChangePlace(options->reader).Boot(choice, [](const service::mig::ChangeNews& news) {
+        if (news.kind == service::mig::NewsKind::kLine) {
+          Say(news.text);
+        } else {
+          ShowProgress(news);
+        }
+      });
   Say(end.line);
   return ExitStatus(end.status);
 }

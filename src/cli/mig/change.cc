@@ -12,13 +12,13 @@
 
 #include "base/text.h"
 #include "cli/exit_status.h"
+#include "cli/mig/change_place.h"
 #include "cli/mig/commands.h"
 #include "cli/mig/plan.h"
 #include "cli/mig/request.h"
 #include "cli/mig/show.h"
 #include "cli/report_error.h"
 #include "service/mig/node_plan.h"
-#include "service/mig/procedure.h"
 
 namespace partita::cli {
 
@@ -61,6 +61,7 @@ using StepsShown = std::vector<service::mig::GpuSteps>;
 struct Question {
   std::optional<StepsShown> shown;  // what the plan that was shown last does
   bool open = false;                // not answered yet
+  bool told_left_out = false;       // the GPUs that cannot be asked
   int outdated = 0;                 // how often the plan became another one while it was begun
 };
 
@@ -71,12 +72,16 @@ constexpr int kMostOutdated = 3;
 std::optional<int> ShowPlan(const MigOptions& options,
                             const ChangeRequest& request,
                             const model::Inventory& node,
+                            const model::PinnedInstances& pinned,
                             Question& question) {
-  base::Result<service::mig::NodeGoal> goal = request.goal(node);
+  base::Result<service::mig::NodeGoal> goal = request.goal.Resolve(node);
   if (!goal.ok()) return ReportError(goal.error());
-  if (request.options.mode_only) goal = service::mig::ModeOnly(node, *goal);
-  NodePlan plan = service::mig::PlanNode(node, *goal);
-  if (request.options.skip_reset) plan = service::mig::WithoutResets(std::move(plan));
+  if (!std::exchange(question.told_left_out, true)) {
+    for (const std::string& line : request.goal.LeftOut(node, *goal)) Warn(line);
+  }
+  if (request.order.mode_only) goal = service::mig::ModeOnly(node, *goal);
+  NodePlan plan = service::mig::PlanNode(node, *goal, pinned);
+  if (request.order.skip_reset) plan = service::mig::WithoutResets(std::move(plan));
   question.open = false;
   StepsShown steps = service::mig::AllSteps(plan);
   const bool hindered = plan.Refused() || plan.Blocked();
@@ -97,7 +102,7 @@ std::optional<int> ShowPlan(const MigOptions& options,
     if (!text) ReportReasons(node, plan);
     return PlanStatus(plan);
   }
-  if (!request.options.skip_reset) WarnAboutReset(options.reader, plan);
+  if (!request.order.skip_reset) WarnAboutReset(options.reader, plan);
   question.shown = std::move(steps);
   question.open = ask;
   return std::nullopt;
@@ -105,13 +110,13 @@ std::optional<int> ShowPlan(const MigOptions& options,
 
 }  // namespace
 
-service::mig::Progress ShowSteps() {
-  return {[](const std::string& gpu, const std::string& step, bool done) {
-    if (done) std::fprintf(stderr, "%s: %s\n", gpu.c_str(), step.c_str());
-  }};
+void ShowProgress(const service::mig::ChangeNews& news) {
+  if (news.kind == service::mig::NewsKind::kHookWrote) {
+    std::fputs(news.text.c_str(), stderr);
+  } else if (news.kind == service::mig::NewsKind::kStep && news.done) {
+    std::fprintf(stderr, "%s: %s\n", news.where.c_str(), news.text.c_str());
+  }
 }
-
-void ShowOutput(const std::string& output) { std::fputs(output.c_str(), stderr); }
 
 std::atomic<bool>& StopFlag() {
   static std::atomic<bool> stop = false;
@@ -181,9 +186,18 @@ int ExitStatus(service::mig::ChangeStatus status) {
 
 namespace {
 
-void SayWhoIsWaitedFor(const std::string& holder) {
-  std::fprintf(stderr, "partita: waiting for %s, which is changing this node's GPUs\n",
-               holder.c_str());
+void ShowNews(const service::mig::ChangeNews& news) {
+  if (news.kind == service::mig::NewsKind::kWaiting) {
+    std::fprintf(stderr, "partita: waiting for %s, which is changing this node's GPUs\n",
+                 news.text.c_str());
+  } else if (news.kind == service::mig::NewsKind::kThroughPci) {
+    std::fputs(
+        "partita: no driver is loaded: MIG modes are changed through PCI, MIG devices are left "
+        "for when it is\n",
+        stderr);
+  } else {
+    ShowProgress(news);
+  }
 }
 
 // Nothing: the plan is shown anew.
@@ -204,7 +218,7 @@ std::optional<int> ReportEnd(const MigOptions& options,
   for (const std::string& warning : end.warnings) Warn(warning);
   if (end.error) {
     if (end.status != service::mig::ChangeStatus::kNoDriver) return ReportError(*end.error);
-    if (!end.driver_loaded && request.modes) {
+    if (!end.driver_loaded && request.goal.Modes()) {
       std::fputs("partita: no driver is loaded: only MIG modes can be changed, with --mode-only\n",
                  stderr);
     }
@@ -216,66 +230,44 @@ std::optional<int> ReportEnd(const MigOptions& options,
   return ExitStatus(end.status);
 }
 
-service::mig::ChangeOrder OrderOf(const ChangeRequest& request,
-                                  const service::mig::BootSelection& selection) {
-  service::mig::ChangeOrder order;
-  order.goal = request.goal;
-  order.modes = request.modes;
-  order.options = request.options;
-  order.lock.emplace();
-  order.lock->command = request.command;
-  order.lock->wait = request.wait;
-  order.lock->stop = &StopFlag();
-  order.lock->waiting = SayWhoIsWaitedFor;
-  order.selection = selection;
-  order.progress = ShowSteps();
-  order.through_pci = [] {
-    std::fputs(
-        "partita: no driver is loaded: MIG modes are changed through PCI, MIG devices are left "
-        "for when it is\n",
-        stderr);
-  };
-  order.stop = &StopFlag();
-  return order;
-}
-
 }  // namespace
 
-int CarryOutChange(const MigOptions& options,
-                   const ChangeRequest& request,
-                   const service::mig::BootSelection& selection) {
+int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
   StopOnSignals();
-  service::mig::ChangeProcedure procedure(options.reader);
-  service::mig::ChangeOrder order = OrderOf(request, selection);
+  ChangePlace place(options.reader);
   Question question;
   std::optional<int> status;
-  order.agree = [&](const model::Inventory& node) {
-    status = ShowPlan(options, request, node, question);
+  const auto agree = [&](const model::Inventory& node, const model::PinnedInstances& pinned) {
+    status = ShowPlan(options, request, node, pinned, question);
     return service::mig::Agreement{!status && !question.open, question.shown};
   };
   for (;;) {
-    const service::mig::ChangeEnd end = procedure.Run(order);
+    const service::mig::ChangeEnd end = place.Run(request.order, agree, ShowNews);
     if (status) return *status;
     if (!question.open) {
       if (const auto ended = ReportEnd(options, request, end, question)) return *ended;
     }
     // Without the lock, and with the driver closed: a question that nobody answers must not keep
     // the boot unit from its work. If the plan is another one by then, it is asked again.
-    procedure.Release();
+    place.Release();
     if (!question.open || Agrees()) continue;
     std::fputs("partita: nothing was changed\n", stderr);
     return kExitNotApplied;
   }
 }
 
-ChangeRequest ReadChange(const base::Invocation& invocation, std::string command) {
-  ChangeRequest change;
-  change.options.skip_reset = invocation.Has("skip-reset");
-  change.options.mode_only = invocation.Has("mode-only");
-  change.command = std::move(command);
-  change.sure = invocation.Has("yes");
-  change.wait = invocation.Has("wait");
-  return change;
+ChangeRequest ReadChange(const base::Invocation& invocation,
+                         std::string command,
+                         service::mig::WantedGoal goal,
+                         service::mig::BootSelection selection) {
+  service::mig::RemoteOrder order;
+  order.source = goal.source();
+  order.skip_reset = invocation.Has("skip-reset");
+  order.mode_only = invocation.Has("mode-only");
+  order.command = std::move(command);
+  order.wait = invocation.Has("wait");
+  order.selection = std::move(selection);
+  return {std::move(goal), std::move(order), invocation.Has("yes")};
 }
 
 int RunMigApply(const base::Invocation& invocation) {
@@ -283,15 +275,8 @@ int RunMigApply(const base::Invocation& invocation) {
   if (!options.ok()) return ReportError(options.error());
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
   if (!request.ok()) return ReportError(request.error());
-  ChangeRequest change = ReadChange(invocation, "partita mig apply");
-  bool told = false;
-  change.goal = [&](const model::Inventory& node) {
-    base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
-    if (goal.ok() && !std::exchange(told, true)) request->WarnOfLeftOut(node, *goal);
-    return goal;
-  };
-  change.modes = request->goal().Modes();
-  return CarryOutChange(*options, change, request->Selection());
+  return CarryOutChange(
+      *options, ReadChange(invocation, "partita mig apply", request->goal(), request->Selection()));
 }
 
 }  // namespace partita::cli

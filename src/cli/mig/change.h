@@ -11,32 +11,30 @@
 #include "cli/mig/node.h"
 #include "service/mig/apply.h"
 #include "service/mig/boot_selection.h"
+#include "service/mig/goal_source.h"
 #include "service/mig/procedure.h"
+#include "service/mig/remote_order.h"
 
 namespace partita::cli {
 
 struct ChangeRequest {
-  service::mig::NodeGoalFn goal;
-  service::mig::NodeGoalFn modes;  // of a look without a driver; empty: nothing can be done there
-  service::mig::ApplyOptions options;
-  std::string command;  // "partita mig apply", told to whoever comes second
-  bool sure = false;    // ask nothing
-  bool wait = false;    // for another change to end
+  service::mig::WantedGoal goal;
+  service::mig::RemoteOrder order;
+  bool sure = false;  // ask nothing
 };
 
-// What the flags that apply and restore share say; the goal is still to be set.
-[[nodiscard]] ChangeRequest ReadChange(const base::Invocation& invocation, std::string command);
+// What the flags that apply and restore share say. A change that lasts is what the next boot
+// selects.
+[[nodiscard]] ChangeRequest ReadChange(const base::Invocation& invocation,
+                                       std::string command,
+                                       service::mig::WantedGoal goal,
+                                       service::mig::BootSelection selection);
 
-// Returns the exit status. A change that lasts is what the next boot selects.
-int CarryOutChange(const MigOptions& options,
-                   const ChangeRequest& request,
-                   const service::mig::BootSelection& selection);
+// Returns the exit status.
+int CarryOutChange(const MigOptions& options, const ChangeRequest& request);
 
-// Tells standard error of each step that is done.
-[[nodiscard]] service::mig::Progress ShowSteps();
-
-// What a hook wrote, on standard error as it is.
-void ShowOutput(const std::string& output);
+// Tells standard error of each step that is done, and of what hooks wrote.
+void ShowProgress(const service::mig::ChangeNews& news);
 
 // What became of a change, for a person and as partita.dev/mig/v1, kind MigResult.
 [[nodiscard]] Lines DrawResult(const service::mig::ApplyReport& report, const Look& look);

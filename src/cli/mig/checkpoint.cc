@@ -41,9 +41,7 @@ int RunMigRestore(const base::Invocation& invocation) {
   const base::Result<service::mig::WantedGoal> checkpoint = service::mig::WantedGoal::Parse(
       {service::mig::GoalKind::kCheckpoint, *std::move(text), path, ""});
   if (!checkpoint.ok()) return ReportError(checkpoint.error());
-  ChangeRequest change = ReadChange(invocation, "partita mig restore");
-  change.goal = checkpoint->Goal();
-  return CarryOutChange(*options, change, {});
+  return CarryOutChange(*options, ReadChange(invocation, "partita mig restore", *checkpoint, {}));
 }
 
 }  // namespace partita::cli

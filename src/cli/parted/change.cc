@@ -1,21 +1,26 @@
 #include "cli/parted/change.h"
 #include "cli/report_error.h"
 
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text.h"
 #include "cli/mig/change.h"
+#include "cli/mig/change_place.h"
 #include "cli/parted/node.h"
 #include "cli/parted/outcome.h"
 #include "cli/parted/parted.h"
-#include "service/mig/hooks.h"
+#include "config/document.h"
+#include "config/hooks_file.h"
 #include "service/mig/procedure.h"
+#include "service/mig/remote_order.h"
 
 namespace partita::cli::parted {
 
@@ -39,27 +44,39 @@ std::map<std::string, std::string> FlagVariables(const Invocation& invocation,
   return variables;
 }
 
-void PrintDebug(const std::string& line) { PrintLog(Level::kDebug, line); }
+// Only what hooks wrote is for everybody.
+void Show(const service::mig::ChangeNews& news, bool debug) {
+  if (news.kind == service::mig::NewsKind::kHookWrote) return ShowProgress(news);
+  if (!debug) return;
+  if (news.kind == service::mig::NewsKind::kHookStarts) {
+    PrintLog(Level::kDebug, fmt::format("{}: {}", news.where, news.text));
+  } else if (news.kind == service::mig::NewsKind::kDebug) {
+    PrintLog(Level::kDebug, news.text);
+  } else {
+    ShowProgress(news);
+  }
+}
 
-Result<service::mig::HookRunner> LoadHooks(const Invocation& invocation,
-                                           const std::vector<Option>& options) {
-  config::HooksFile hooks;
-  if (const std::optional<std::string> path = invocation.Get("hooks-file");
-      path && !path->empty()) {
-    TRY_VOID(service::mig::CheckSelectable(*path), "error parsing hooks file");
-    TRY(loaded, config::HooksFile::Load(*path), "error parsing hooks file");
-    hooks = std::move(loaded);
-  }
-  service::mig::HookOptions around;
-  around.variables = FlagVariables(invocation, options);
-  around.stop = &StopFlag();
-  around.wrote = ShowOutput;
-  if (invocation.Has("debug")) {
-    around.starts = [](std::string_view point, const std::string& command) {
-      PrintDebug(fmt::format("{}: {}", point, command));
-    };
-  }
-  return service::mig::HookRunner(std::move(hooks), std::move(around));
+Result<void> Judged(const Result<config::HooksFile>& hooks) {
+  if (hooks.ok()) return {};
+  return hooks.error();
+}
+
+// Read and judged here; run where the change is.
+Result<service::mig::HookOrder> LoadHooks(const Invocation& invocation,
+                                          const std::vector<Option>& options) {
+  service::mig::HookOrder hooks;
+  hooks.variables = FlagVariables(invocation, options);
+  std::error_code error;
+  hooks.directory = std::filesystem::current_path(error);
+  const std::optional<std::string> path = invocation.Get("hooks-file");
+  if (!path || path->empty()) return hooks;
+  TRY_VOID(service::mig::CheckSelectable(*path), "error parsing hooks file");
+  TRY(document, config::Document::Load(*path), "error parsing hooks file");
+  TRY_VOID(Judged(config::HooksFile::Parse(document.text(), *path)), "error parsing hooks file");
+  hooks.file = *path;
+  hooks.text = document.text();
+  return hooks;
 }
 
 // The reference's name tells how the change ended, not which error was behind it.
@@ -92,27 +109,22 @@ Result<void> Changed(const Invocation& invocation,
                      const std::vector<Option>& options,
                      const service::mig::BootSelection& selection,
                      const service::mig::WantedGoal& goal) {
-  Result<service::mig::HookRunner> hooks = LoadHooks(invocation, options);
+  Result<service::mig::HookOrder> hooks = LoadHooks(invocation, options);
   if (!hooks.ok()) return std::move(hooks).error().As(base::ErrorCode::kInvalid);
   StopOnSignals();
-  service::mig::ChangeOrder order;
-  order.goal = goal.Goal();
-  order.modes = goal.Modes();
-  order.options.skip_reset = invocation.Has("skip-reset");
-  order.options.mode_only = invocation.Has("mode-only");
-  order.lock.emplace();
-  order.lock->command = kMigPartedName;
-  order.lock->wait = true;
-  order.lock->stop = &StopFlag();
+  const bool debug = invocation.Has("debug");
+  service::mig::RemoteOrder order;
+  order.source = goal.source();
+  order.skip_reset = invocation.Has("skip-reset");
+  order.mode_only = invocation.Has("mode-only");
+  order.command = kMigPartedName;
+  order.wait = true;
   order.in_steps = true;
   order.hooks = *std::move(hooks);
   order.selection = selection;
-  order.stop = &StopFlag();
-  if (invocation.Has("debug")) {
-    order.progress = ShowSteps();
-    order.debug = PrintDebug;
-  }
-  const service::mig::ChangeEnd end = service::mig::ChangeProcedure(Reading()).Run(order);
+  order.tell_hooks = debug;
+  const service::mig::ChangeEnd end = ChangePlace(Reading()).Run(
+      order, nullptr, [debug](const service::mig::ChangeNews& news) { Show(news, debug); });
   for (const std::string& warning : end.warnings) Warn(warning);
   return ResultOf(end);
 }

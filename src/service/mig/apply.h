@@ -17,6 +17,10 @@
 
 namespace partita::service::mig {
 
+// Asked once for each change that is about to do something, before the first call that changes.
+using ChangeGate = std::function<base::Result<void>(const model::Inventory& node,
+                                                    const std::vector<GpuSteps>& steps)>;
+
 struct ApplyOptions {
   bool skip_reset = false;  // modes that need a reset stay pending
   bool mode_only = false;   // instances are left as they are, except on GPUs whose mode changes
@@ -26,9 +30,7 @@ struct ApplyOptions {
   // Asked once, when something is to be done: after the plan and the agreement, before the first
   // call that changes anything. Its error ends it, with nothing changed (kBusy: who holds what).
   // Empty: nobody is asked.
-  std::function<base::Result<void>(const model::Inventory& node,
-                                   const std::vector<GpuSteps>& steps)>
-      gate = nullptr;
+  ChangeGate gate = nullptr;
 };
 
 // Told before (`done` false) and after each step that succeeded.

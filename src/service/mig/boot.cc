@@ -42,11 +42,12 @@ BootEnd Failed(const base::Error& error, ChangeStatus status = ChangeStatus::kFa
 
 class Boot {
  public:
-  explicit Boot(const BootOptions& options) : options_(options), procedure_(options.reader) {}
+  explicit Boot(const BootOptions& options)
+      : options_(options), procedure_(options.reader, options.driver) {}
 
   BootEnd Run() {
     const Result<ChangeLock> lock =
-        ChangeLock::Acquire({.command = "partita mig boot", .wait = true, .stop = options_.stop});
+        ChangeLock::Acquire({.command = options_.command, .wait = true, .stop = options_.stop});
     if (!lock.ok()) return Failed(lock.error(), ChangeStatus::kBlocked);
     // What a run before this one stopped and, killed half-way, did not start. What cannot start
     // even now keeps nobody from MIG.
@@ -130,6 +131,7 @@ class Boot {
     order.hooks = std::move(hooks);
     order.before_modes = [this] { return StopClients(); };
     order.remember = selected_.empty() ? Remember::kNothing : Remember::kApplied;
+    order.guards = options_.guards;
     order.progress = TellSteps();
     order.stop = options_.stop;
     const ChangeEnd end = procedure_.Run(order);
@@ -150,7 +152,7 @@ class Boot {
       return {fmt::format("the driver fails: {}", why), ChangeStatus::kNoDriver};
     }
     BootEnd later{"no driver is loaded: nothing changed; start this unit again when one is"};
-    selected_ = options_.selected_config;
+    selected_ = options_.choice.selected_config;
     if (selected_.empty()) return later;
     const Result<config::MigConfigFile> file = LoadFile();
     if (!file.ok()) return Failed(file.error(), ChangeStatus::kInvalid);
@@ -175,7 +177,7 @@ class Boot {
 
   // What the environment selects, else what was applied last, else nothing.
   Result<void> Choose() {
-    selected_ = options_.selected_config;
+    selected_ = options_.choice.selected_config;
     if (selected_.empty()) return ChooseRemembered();
     Result<void> chosen = ChooseSelected();
     // A file with a mistake is somebody's to mend. One that cannot be read, as on a disk that is
@@ -226,8 +228,8 @@ class Boot {
 
   // The file that is named, else the first there is, else what fits these GPUs.
   Result<config::MigConfigFile> LoadFile() {
-    const std::string directory = options_.config_dir;
-    file_ = options_.config_file;
+    const std::string directory = options_.choice.config_dir;
+    file_ = options_.choice.config_file;
     for (const char* name : {"config.yaml", "config-default.yaml"}) {
       if (file_.empty() && base::Exists(base::JoinPath(directory, name))) {
         file_ = base::JoinPath(directory, name);
@@ -243,8 +245,8 @@ class Boot {
   }
 
   Result<HookRunner> LoadHooks() const {
-    std::string path = options_.hooks_file;
-    const std::string usual = base::JoinPath(options_.config_dir, "hooks.yaml");
+    std::string path = options_.choice.hooks_file;
+    const std::string usual = base::JoinPath(options_.choice.config_dir, "hooks.yaml");
     if (path.empty() && base::Exists(usual)) path = usual;
     config::HooksFile hooks;
     if (!path.empty()) {
@@ -277,7 +279,7 @@ class Boot {
                           why, Guard()),
               ChangeStatus::kResetRequired};
     }
-    if (!options_.reboot) {
+    if (!options_.choice.reboot) {
       return {
           fmt::format("{}; a reboot is required, and --reboot or WITH_REBOOT=true allows one", why),
           ChangeStatus::kResetRequired};
@@ -306,7 +308,7 @@ class Boot {
   Result<void> StopClients() const {
     GpuClientOptions options;
     options.stop = options_.stop;
-    if (const std::string path = options_.gpu_clients_file; !path.empty()) {
+    if (const std::string path = options_.choice.gpu_clients_file; !path.empty()) {
       TRY(units, LoadGpuClients(path));
       options.units = std::move(units);
     }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "hw/inventory_reader.h"
@@ -10,15 +11,23 @@
 
 namespace partita::service::mig {
 
-// Empty texts: not given.
-struct BootOptions {
-  hw::ReaderOptions reader;
+// What is asked of a boot. Empty texts: not given.
+struct BootChoice {
   std::string selected_config;  // empty: what was applied last
   std::string config_file;      // empty: the usual ones of config_dir, else what fits these GPUs
   std::string config_dir;
   std::string hooks_file;
   std::string gpu_clients_file;
   bool reboot = false;  // allowed, once, where no reset is possible
+  bool operator==(const BootChoice&) const = default;
+};
+
+struct BootOptions {
+  BootChoice choice;
+  hw::ReaderOptions reader;
+  std::shared_ptr<hw::nvml::Driver> driver;  // of the process; null: one is made
+  std::string command = "partita mig boot";  // told to whoever comes second
+  ChangeGuards guards;
   std::atomic<bool>* stop = nullptr;
   std::function<void(const std::string& line)> say;  // what happens on the way
   std::function<void(const std::string& output)> hook_wrote;

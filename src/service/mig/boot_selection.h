@@ -12,6 +12,7 @@ namespace partita::service::mig {
 // Empty: nothing is selected, and the boot unit takes what was applied last.
 struct BootSelection {
   std::string config_file, hooks_file, config;
+  bool operator==(const BootSelection&) const = default;
 };
 
 // The drop-in with this selection instead of its own; every other line stays.

@@ -2,10 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/subprocess.h"
 
 namespace partita::service::mig {
 namespace {
+
+// Relative ones are so to where the command was given, wherever this runs.
+std::string DirectoryOf(const config::HookCommand& hook, const HookOptions& options) {
+  if (options.directory.empty() || hook.workdir.starts_with('/')) return hook.workdir;
+  return hook.workdir.empty() ? options.directory : base::JoinPath(options.directory, hook.workdir);
+}
 
 base::Result<void> RunHook(const config::HookCommand& hook, const HookOptions& options) {
   std::map<std::string, std::string> variables = hook.envs;
@@ -17,7 +24,7 @@ base::Result<void> RunHook(const config::HookCommand& hook, const HookOptions& o
   for (const auto& [name, value] : variables) {
     program.environment->push_back(fmt::format("{}={}", name, value));
   }
-  program.directory = hook.workdir;
+  program.directory = DirectoryOf(hook, options);
   program.limit = hook.timeout ? hook.timeout : options.limit;
   program.stop = options.stop;
   TRY(result, base::Run(program), "hook {}", hook.command);

@@ -18,6 +18,7 @@ struct HookOptions {
   std::map<std::string, std::string> variables;  // of the command's flags
   // For hooks whose entries name none; absent: as long as they take.
   std::optional<std::chrono::milliseconds> limit;
+  std::string directory = {};               // of programs that name none; empty: here
   const std::atomic<bool>* stop = nullptr;  // set by a signal: ends the hook that runs
   // What a program wrote, when it failed or `starts` is set.
   std::function<void(const std::string& output)> wrote;
@@ -33,6 +34,8 @@ class HookRunner {
 
   // In order; the first failure ends it, and so does a stop.
   [[nodiscard]] base::Result<void> Run(std::string_view point) const;
+  // Whether there is anything to run.
+  [[nodiscard]] bool Has(std::string_view point) const { return !hooks_.At(point).empty(); }
 
  private:
   config::HooksFile hooks_;

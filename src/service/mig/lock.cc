@@ -25,17 +25,17 @@ base::Error SayWhoMay(base::Error error) {
   return std::move(error).WithHint("only root changes what GPUs are divided into");
 }
 
-base::Error SayWhoHoldsIt(const base::LockFile& file, bool waited) {
-  return base::MakeError(base::ErrorCode::kBusy, "{} is changing this node's GPUs", file.Holder())
-      .WithHint(fmt::format("{}; fuser -v {} tells more",
-                            waited ? "the wait for it was ended"
-                                   : "try again when it is done, or wait for it with --wait",
-                            file.path()));
-}
-
 }  // namespace
 
 std::string RunDirectory() { return base::RunDirectory(); }
+
+base::Error HeldError(const std::string& holder, const std::string& path, bool waited) {
+  return base::MakeError(base::ErrorCode::kBusy, "{} is changing this node's GPUs", holder)
+      .WithHint(fmt::format("{}; fuser -v {} tells more",
+                            waited ? "the wait for it was ended"
+                                   : "try again when it is done, or wait for it with --wait",
+                            path));
+}
 
 base::Result<ChangeLock> ChangeLock::Acquire(const Request& request) {
   base::Result<base::LockFile> file =
@@ -46,7 +46,8 @@ base::Result<ChangeLock> ChangeLock::Acquire(const Request& request) {
   for (;;) {
     TRY(ours, file->Try(request.command));
     if (ours) return ChangeLock(*std::move(file));
-    if (!request.wait || Stopped(request)) return SayWhoHoldsIt(*file, request.wait);
+    if (!request.wait || Stopped(request))
+      return HeldError(file->Holder(), file->path(), request.wait);
     if (!std::exchange(told, true)) request.waiting(file->Holder());
     std::this_thread::sleep_for(kBetweenTries);
   }

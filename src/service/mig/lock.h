@@ -14,6 +14,11 @@ namespace partita::service::mig {
 // Where the lock and other files of this boot are: PARTITA_RUN_DIR, else /run/partita.
 [[nodiscard]] std::string RunDirectory();
 
+// kBusy: "pid 4711 (partita mig apply)" is at it. `waited`: until the wait was ended.
+[[nodiscard]] base::Error HeldError(const std::string& holder,
+                                    const std::string& path,
+                                    bool waited);
+
 // /run/partita/change.lock, held until it is destroyed.
 class ChangeLock {
  public:

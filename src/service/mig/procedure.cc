@@ -124,8 +124,9 @@ class ChangeProcedure::Once {
   ChangeEnd Step(bool modes, std::string_view hook_point) {
     model::Inventory node = owner_.reader_.Read();
     if (!node.driver) return WithoutDriver(modes, node, hook_point);
+    pinned_ = order_.guards.pinned ? order_.guards.pinned(node) : order_.options.pinned;
     if (order_.agree) {
-      Agreement agreement = order_.agree(node);
+      Agreement agreement = order_.agree(node, pinned_);
       if (!agreement.agreed) return Undecided(std::move(node));
       agreed_ = std::move(agreement.steps);
     }
@@ -160,8 +161,10 @@ class ChangeProcedure::Once {
 
   // Programs that are stopped or started around a change may need the GPUs for themselves.
   Result<void> Prepare(bool modes, std::string_view hook_point) {
-    if (order_.hooks || order_.before_modes) owner_.Release();
-    if (modes && order_.before_modes) TRY_VOID(order_.before_modes());
+    if (modes && order_.before_modes) {
+      const auto lease = owner_.LetGo();
+      TRY_VOID(order_.before_modes());
+    }
     return RunHooks(hook_point);
   }
 
@@ -171,6 +174,8 @@ class ChangeProcedure::Once {
     ApplyOptions options = order_.options;
     options.mode_only = modes;
     options.agreed = agreed_;
+    options.pinned = pinned_;
+    if (order_.guards.gate) options.gate = order_.guards.gate;
     Result<ApplyReport> report =
         Apply(owner_.reader_, owner_.control_, order_.goal, options, order_.progress, order_.stop);
     if (!report.ok()) return Failed(Invalid(report.error()));
@@ -246,7 +251,6 @@ class ChangeProcedure::Once {
   // was heard by now; the next one is for them.
   void RunLastHooks(ChangeEnd& end) {
     if (!order_.hooks) return;
-    owner_.Release();
     if (order_.stop != nullptr) order_.stop->store(false);
     const Result<void> hook = RunHooks("apply-exit");
     if (hook.ok() || !end.Done()) return;
@@ -255,7 +259,8 @@ class ChangeProcedure::Once {
   }
 
   Result<void> RunHooks(std::string_view point) const {
-    if (!order_.hooks || point.empty()) return {};
+    if (!order_.hooks || !order_.hooks->Has(point)) return {};
+    const auto lease = owner_.LetGo();
     return order_.hooks->Run(point);
   }
 
@@ -267,21 +272,37 @@ class ChangeProcedure::Once {
   ChangeProcedure& owner_;
   const ChangeOrder& order_;
   std::optional<std::vector<GpuSteps>> agreed_;
+  model::PinnedInstances pinned_;  // of the last look
   // The node after the last step, to be remembered: as wanted, or with modes that wait.
   std::optional<model::Inventory> applied_, awaited_;
   Tried tried_ = Tried::kEverything;  // of awaited_
   std::vector<std::string> warnings_;
 };
 
-ChangeProcedure::ChangeProcedure(const hw::ReaderOptions& options)
+ChangeProcedure::ChangeProcedure(const hw::ReaderOptions& options,
+                                 std::shared_ptr<hw::nvml::Driver> driver)
     : options_(options),
-      driver_(hw::MakeDriver(options)),
+      own_(driver == nullptr),
+      driver_(own_ ? hw::MakeDriver(options) : std::move(driver)),
       reader_(driver_, options),
       control_(driver_) {}
 
 ChangeEnd ChangeProcedure::Run(const ChangeOrder& order) { return Once(*this, order).Run(); }
 
+// Others would open it again while it is needed closed. Where a call keeps it open the programs run
+// all the same, as beside any other user of the GPUs.
+std::optional<hw::nvml::Driver::Lease> ChangeProcedure::LetGo() {
+  if (own_) {
+    Release();
+    return std::nullopt;
+  }
+  base::Result<hw::nvml::Driver::Lease> lease = driver_->Exclusive();
+  if (!lease.ok()) return std::nullopt;
+  return *std::move(lease);
+}
+
 void ChangeProcedure::Release() {
+  if (!own_) return;
   // One that cannot be closed now is closed later; what needs it closed asks for itself and says
   // so.
   (void)driver_->Release();

@@ -39,6 +39,14 @@ struct Agreement {
   std::optional<std::vector<GpuSteps>> steps;  // what was shown: anything else is not done
 };
 
+// Who else has a say in a change: the ledger, where an agent keeps one.
+struct ChangeGuards {
+  // Instances that somebody was given; empty: none. Asked with each look.
+  std::function<model::PinnedInstances(const model::Inventory& node)> pinned = nullptr;
+  // See ApplyOptions::gate.
+  ChangeGate gate = nullptr;
+};
+
 enum class Remember : std::uint8_t {
   kNothing,
   kApplied,  // where everything is as wanted
@@ -47,15 +55,17 @@ enum class Remember : std::uint8_t {
 
 struct ChangeOrder {
   NodeGoalFn goal;
-  NodeGoalFn modes;  // of a look without a driver; empty: nothing can be done there
-  ApplyOptions options;
+  NodeGoalFn modes;      // of a look without a driver; empty: nothing can be done there
+  ApplyOptions options;  // without what `agree` and `guards` give
+  ChangeGuards guards;
   std::optional<ChangeLock::Request> lock;  // absent: the caller holds it
   // Modes first, then devices, each after its hook and only where something differs, as the
   // reference does it. Otherwise all at once.
   bool in_steps = false;
   std::optional<HookRunner> hooks;
   std::function<base::Result<void>()> before_modes;  // whoever must let go of the GPUs
-  std::function<Agreement(const model::Inventory& node)> agree;
+  std::function<Agreement(const model::Inventory& node, const model::PinnedInstances& pinned)>
+      agree;
   Remember remember = Remember::kAwaited;
   // What the next boot selects once the change lasts; absent: as before.
   std::optional<BootSelection> selection;
@@ -81,17 +91,23 @@ struct ChangeEnd {
 // Used by one thread; keeps the driver's library open between runs until Release.
 class ChangeProcedure {
  public:
-  explicit ChangeProcedure(const hw::ReaderOptions& options);
+  // Null: with a driver of its own. One that is given has other users: it is let go only while
+  // programs run that may need the GPUs, and then it is nobody's.
+  explicit ChangeProcedure(const hw::ReaderOptions& options,
+                           std::shared_ptr<hw::nvml::Driver> driver = nullptr);
 
   // Holds the changing lock for its time. Whatever happens, the last hook runs once the first has.
   [[nodiscard]] ChangeEnd Run(const ChangeOrder& order);
 
   [[nodiscard]] hw::InventoryReader& reader() { return reader_; }
+  // Of its own driver.
   void Release();
 
  private:
   class Once;
+  [[nodiscard]] std::optional<hw::nvml::Driver::Lease> LetGo();
   hw::ReaderOptions options_;
+  bool own_;
   std::shared_ptr<hw::nvml::Driver> driver_;  // of both
   hw::InventoryReader reader_;
   hw::MigControl control_;
