@@ -77,7 +77,11 @@ std::vector<StartStep> Agent::StartSteps() {
       // A driver that sleeps takes seconds to wake its GPUs.
       {"inventory", seconds(60), [this](const Done& done) { LookAtNode(done); }},
       {"kubelet", seconds(1), AtOnce([this] { kubelet_.Start(config_.config.host_root.value); })},
-      {"mig", seconds(1), AtOnce([this] { ServeMig(); })},
+      // Where the layout is brought back, that takes as long as it takes.
+      {"mig", std::nullopt,
+       [this](const Done& done) {
+         mig_.Start(config_.config, options_.state_directory, [done] { done({}); });
+       }},
       {"control socket", seconds(1), AtOnce([this] { return OpenControlSocket(); })},
       {"http", seconds(1), AtOnce([this] { return OpenHttp(); })},
       {"notify", seconds(1), AtOnce([this] { TellReady(); })},
@@ -93,10 +97,7 @@ std::vector<StopStep> Agent::StopSteps() {
       {"http", milliseconds(100), AtOnce([this] { http_.Stop(); }), {"http"}},
       // Under the five minutes after which systemd kills; what is not put back by then is waited
       // for at the very end.
-      {"mig",
-       minutes(4),
-       [this](const Done& done) { changes_.Stop([done] { done({}); }); },
-       {"mig"}},
+      {"mig", minutes(4), [this](const Done& done) { mig_.Stop([done] { done({}); }); }, {"mig"}},
       {"control socket",
        milliseconds(100),
        AtOnce([this] { control_.Stop(); }),
@@ -147,7 +148,7 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
           loop,
           {[this] { return StuckCalls(); },
            [this](const std::string& calls) { SessionStuck(calls); }, [this] { SessionFree(); }}),
-      changes_(loop, log),
+      mig_(loop, log, node_, ledger_),
       watchdog_(loop.NewTimer("watchdog")),
       steps_(loop, log, StartSteps(), StopSteps()) {
   readiness_.Expect("config");
@@ -171,7 +172,7 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       call->Finish(Value::Map().Set("session", node_.live().current()->session));
     });
   });
-  changes_.Register(control_);
+  mig_.Register(control_);
   control_.Register("status", [this](const std::shared_ptr<control::Call>& call) {
     node_.live().Look(hw::nvml::Parts::All(),
                       [this, call](const service::inventory::SnapshotPtr& snapshot) {
@@ -303,42 +304,6 @@ void Agent::TellLedger() {
     readiness_.SetGood("ledger", ledger_.warning());
 }
 
-void Agent::ServeMig() {
-  MigChanges::Options options;
-  options.reader.root = config_.config.host_root.value;
-  options.reader.driver_root = config_.config.driver_root.value;
-  options.driver = node_.shared_driver();
-  options.look = [this](net::Task done) {
-    node_.live().Look(hw::nvml::Parts::All(),
-                      [done = std::move(done)](const service::inventory::SnapshotPtr&) { done(); });
-  };
-  options.pinned = [this](const model::Inventory& node) { return ledger_.Pinned(node); };
-  options.gate = [this](const model::Inventory& node,
-                        const std::vector<service::mig::GpuSteps>& steps,
-                        const MigChanges::Options::GateAnswer& answer) {
-    const auto begin = [this, node, steps, answer] {
-      base::Result<std::string> plan = ledger_.BeginPlan(node, steps);
-      if (!plan.ok()) return answer(std::move(plan).error());
-      plan_ = *std::move(plan);
-      answer({});
-    };
-    if (!plan_) return begin();
-    // The step before this one is over: what it made is seen before it is somebody's again.
-    node_.live().Look(hw::nvml::Parts::All(),
-                      [this, begin](const service::inventory::SnapshotPtr&) {
-                        EndPlan();
-                        begin();
-                      });
-  };
-  options.ended = [this] { EndPlan(); };
-  changes_.Start(std::move(options));
-}
-
-void Agent::EndPlan() {
-  if (const std::optional<std::string> plan = std::exchange(plan_, std::nullopt))
-    ledger_.EndPlan(*plan);
-}
-
 base::Result<void> Agent::OpenControlSocket() {
   return control_.Listen(base::JoinPath(options_.run_directory, "agent.sock"));
 }
@@ -455,6 +420,7 @@ base::Value Agent::State() const {
                .Set("rejected", config_.rejected ? Value(config_.rejected->ToString()) : Value()))
       .Set("kubelet", kubelet_.State())
       .Set("ledger", ledger_.Counts())
+      .Set("mig", running_ ? mig_.State(config_.config) : Value())
       .Set("wakeUps", std::move(wake_ups));
 }
 

@@ -13,7 +13,7 @@
 #include "agent/file_watch.h"
 #include "agent/kubelet_watch.h"
 #include "agent/ledger_keeper.h"
-#include "agent/mig_changes.h"
+#include "agent/mig_service.h"
 #include "agent/node.h"
 #include "agent/notify.h"
 #include "agent/readiness.h"
@@ -94,8 +94,6 @@ class Agent {
   void SessionStuck(const std::string& calls);
   void SessionFree();
   void TellLedger();
-  void ServeMig();
-  void EndPlan();
   void TellReady();
   void TellStatus();
 
@@ -127,8 +125,7 @@ class Agent {
   StuckWatch stuck_;
   bool told_stuck_ = false, wants_replacing_ = false;
   std::string unkillable_;  // told
-  MigChanges changes_;               // before the node it changes
-  std::optional<std::string> plan_;  // of the change that runs, in the ledger
+  MigService mig_;          // before the node and the ledger that it works with
   std::unique_ptr<net::Timer> watchdog_;
   Steps steps_;
 };

@@ -48,6 +48,7 @@ class Node {
 
   // Between Start and Stop.
   [[nodiscard]] service::inventory::Live& live() { return *live_; }
+  [[nodiscard]] const service::inventory::Live& live() const { return *live_; }
   [[nodiscard]] hw::nvml::Driver& driver() { return *driver_; }
   [[nodiscard]] const std::shared_ptr<hw::nvml::Driver>& shared_driver() const { return driver_; }
 

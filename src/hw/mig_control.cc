@@ -381,6 +381,8 @@ base::Result<void> MigControl::DestroyInstance(const model::PciAddress& gpu,
       }));
 }
 
+base::Result<void> MigControl::MayReset() { return impl_->driver().AwaitGivenUp(); }
+
 base::Result<void> MigControl::Reset(const std::vector<model::PciAddress>& gpus,
                                      const std::atomic<bool>* stop) {
   TRY(lease, impl_->driver().Exclusive());

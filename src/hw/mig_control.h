@@ -64,6 +64,9 @@ class MigControl {
   [[nodiscard]] base::Result<void> DestroyInstance(const model::PciAddress& gpu,
                                                    model::GpuInstanceId instance);
 
+  // Whether a reset could have the driver for itself: an error names the GPU whose call was given
+  // up and has not come back. To be asked before a mode is changed that only a reset completes.
+  [[nodiscard]] base::Result<void> MayReset();
   // Resets these GPUs and no others, with the driver's own nvidia-smi: NVML has no call for it. Has
   // the driver for itself meanwhile (nvml::Driver::Exclusive), with the errors of that. `stop` ends
   // a tool that waits: with SIGTERM, five seconds later with SIGKILL.

@@ -40,9 +40,11 @@ echo "status beside a GPU that hangs: $((($(date +%s%N) - began) / 1000000)) ms"
 run 0 on_node partita mig apply --gpu 1 --want 3g.20gb,1g.5gb --yes
 run 0 on_node partita mig apply --gpu 1 --want none --yes
 
-run 3 on_node partita mig apply --gpu 5 --want none --yes
-shows "GPU 5" "the driver cannot be released" "$address"
-# What was asked for waits, and hurts nobody; with the GPU back it is done.
+run 4 on_node partita mig apply --gpu 5 --want none --yes
+complains "the driver cannot be released" "on GPU $address"
+# It was refused before anything was asked for: no mode waits for a reset that cannot come.
+run 0 on_node partita mig apply --gpu 5 --want off --yes
+shows "nothing to do"
 partita-sim fault clear --node "$node" --all >/dev/null
 until run 0 on_node partita status -o json && ! grep -q '"stale": {' "$work/out"; do
   [ "$SECONDS" -lt 80 ] || fail "the GPU does not come back"

@@ -118,8 +118,10 @@ struct Driver::State : std::enable_shared_from_this<Driver::State> {
   void TellShares(Lock& lock) const;
   base::Result<void> MakeNobodys(nanoseconds release, bool lease);
   bool Drain(Lock& lock, nanoseconds release);
+  template <typename Condition>
+  bool WaitUntil(Lock& lock, nanoseconds limit, Condition condition);
   base::Result<void> Close(Lock& lock);
-  [[nodiscard]] base::Error BusyError(Lock& lock) const;
+  [[nodiscard]] base::Error BusyError(Lock& lock, bool only_given_up = false) const;
   void StartGate(std::function<void()> body);
   void Retire();
 };
@@ -257,24 +259,32 @@ void Driver::State::TellShares(Lock& lock) const {
   lock.lock();
 }
 
-// False: somebody still uses it. Time in which we ran, as everywhere.
-bool Driver::State::Drain(Lock& lock, nanoseconds release) {
+// False: it was not so within the time, in which we ran, as everywhere.
+template <typename Condition>
+bool Driver::State::WaitUntil(Lock& lock, nanoseconds limit, Condition condition) {
   nanoseconds waited{0};
   RunningTime time(kStep);
-  while (!Nobodys() && !stopping && waited < release) {
-    const nanoseconds step = std::min(kStep, release - waited);
+  while (!condition() && !stopping && waited < limit) {
+    const nanoseconds step = std::min(kStep, limit - waited);
     time.Begin(std::chrono::steady_clock::now(), step);
     changed.wait_for(lock, step);
     waited += time.End(std::chrono::steady_clock::now());
   }
-  return Nobodys();
+  return condition();
 }
 
-base::Error Driver::State::BusyError(Lock& lock) const {
+// False: somebody still uses it.
+bool Driver::State::Drain(Lock& lock, nanoseconds release) {
+  return WaitUntil(lock, release, [this] { return Nobodys(); });
+}
+
+base::Error Driver::State::BusyError(Lock& lock, bool only_given_up) const {
   std::vector<std::string> who;
-  for (const Share* share : shares) who.push_back(share->name_);
+  for (const Share* share : shares)
+    if (!only_given_up) who.push_back(share->name_);
   lock.unlock();
-  for (const CallAt& call : lanes->Running()) who.push_back(Describe(call));
+  for (const CallAt& call : lanes->Running())
+    if (!only_given_up || call.given_up) who.push_back(Describe(call));
   lock.lock();
   if (who.empty()) who.emplace_back("a job");
   return base::MakeError(base::ErrorCode::kBusy,
@@ -369,6 +379,14 @@ Driver::Share::~Share() {
 bool Driver::Share::wanted() const {
   const std::scoped_lock lock(state_->mutex);
   return state_->draining || state_->stopping;
+}
+
+base::Result<void> Driver::AwaitGivenUp() {
+  Lock lock(state_->mutex);
+  const bool back =
+      state_->WaitUntil(lock, state_->options.release, [this] { return state_->given_up == 0; });
+  if (back) return {};
+  return state_->BusyError(lock, true);
 }
 
 std::unique_ptr<Driver::Share> Driver::ShareSession(std::string name,

@@ -114,7 +114,11 @@ class Driver {
   // Blocks, as Release and Reopen do: not in jobs nor completions.
   [[nodiscard]] base::Result<Lease> Exclusive() { return Exclusive(options().release); }
   [[nodiscard]] base::Result<Lease> Exclusive(std::chrono::nanoseconds release);
-  // The same for a loop: `done` is called exactly once, on a thread of this object.
+  // Whether calls that were given up would keep the session from closing: waits for them as
+  // Exclusive does, with its error, and closes nothing. For whoever begins what only a closed
+  // session can finish.
+  [[nodiscard]] base::Result<void> AwaitGivenUp();
+  // The same as Exclusive for a loop: `done` is called exactly once, on a thread of this object.
   void SubmitExclusive(std::chrono::nanoseconds release,
                        std::function<void(base::Result<Lease>)> done);
 

@@ -52,6 +52,7 @@ class Application {
               const Progress& progress,
               const std::atomic<bool>* stop)
       : reader_(reader),
+        control_(control),
         goal_(goal),
         options_(options),
         stop_(stop),
@@ -74,6 +75,8 @@ class Application {
       later_.push_back(std::get<model::GpuPlan>(outcome.plan).instances_later);
     }
     if (!works_.empty()) {
+      // A mode must not be left waiting for a reset that cannot come.
+      if (plan.NeedsReset()) TRY_VOID(control_.MayReset());
       if (options_.gate) TRY_VOID(options_.gate(look_, AllSteps(plan)));
       Change();
     }
@@ -276,6 +279,7 @@ class Application {
   }
 
   hw::InventoryReader& reader_;
+  hw::MigControl& control_;
   const NodeGoalFn& goal_;
   const ApplyOptions& options_;
   const std::atomic<bool>* stop_;

@@ -43,7 +43,8 @@ using NodeGoalFn = std::function<base::Result<NodeGoal>(const model::Inventory&)
 
 // Reads, plans, carries out, and verifies by reading again. An error means that nothing was
 // changed: kNoDriver without a driver, kConflict when no layout does it, kBusy when something in
-// use stands in the way, with who.
+// use stands in the way, with who, or a call that was given up keeps the session open that a reset
+// needs closed.
 //
 // GPUs are independent: where a create fails, that GPU is planned once more without the place that
 // failed, then put back as it was; the others are finished. A GPU whose call was given up is left
