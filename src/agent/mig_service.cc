@@ -29,6 +29,8 @@ void MigService::Serve() {
   options.reader.driver_root = config_.driver_root.value;
   options.driver = node_.shared_driver();
   options.look = [this](net::Task done) {
+    // A change that outlasted the stop of everything else.
+    if (!node_.running()) return done();
     node_.live().Look(hw::nvml::Parts::All(),
                       [done = std::move(done)](const service::inventory::SnapshotPtr&) { done(); });
   };
@@ -42,7 +44,7 @@ void MigService::Serve() {
       plan_ = *std::move(plan);
       answer({});
     };
-    if (!plan_) return begin();
+    if (!plan_ || !node_.running()) return begin();
     // The step before this one is over: what it made is seen before it is somebody's again.
     node_.live().Look(hw::nvml::Parts::All(),
                       [this, begin](const service::inventory::SnapshotPtr&) {

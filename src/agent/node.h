@@ -46,7 +46,9 @@ class Node {
   // here, and looks again in a new one. `done` gets the error of what keeps it open.
   void Reopen(std::function<void(base::Result<void>)> done);
 
-  // Between Start and Stop.
+  // False before Start and once it is stopped.
+  [[nodiscard]] bool running() const { return live_ != nullptr; }
+  // While it runs.
   [[nodiscard]] service::inventory::Live& live() { return *live_; }
   [[nodiscard]] const service::inventory::Live& live() const { return *live_; }
   [[nodiscard]] hw::nvml::Driver& driver() { return *driver_; }

@@ -39,6 +39,13 @@ on_node partita mig apply --want none >"$work/second.out" 2>"$work/second.err" <
 grep -qF "pid $pid (partita mig apply) is changing this node's GPUs" "$work/second.err" ||
   fail "it does not say who: $(cat "$work/second.err")"
 [ ! -s "$work/second.out" ] || fail "the second has drawn something"
+# And whoever passes the agent by, for the agent holds the lock for it.
+library=$(find "$PARTITA_SIM_DIR/$node" -name libnvidia-ml.so.1 | head -1)
+status=0
+on_node partita mig apply --want none --library "$library" >"$work/second.out" 2>"$work/second.err" </dev/null || status=$?
+[ "$status" -eq 4 ] || fail "a change beside the agent ended with $status: $(cat "$work/second.err")"
+grep -qF "pid ${agent[it]} (partita agent for pid $pid (partita mig apply)) is changing" "$work/second.err" ||
+  fail "it does not say who: $(cat "$work/second.err")"
 kill -INT "$pid"
 finish 3
 shows "stopped before it was done" "put back as it was" "not applied"
