@@ -20,6 +20,8 @@ struct EventSet {
   uint64_t types[kMaxGpus];
   uint64_t since[kMaxGpus][kEventBits];  // first sequence wanted, per type
   uint32_t told_lost;                    // a wait has said that a registered GPU is lost
+  uint32_t waits;                        // BeginWait
+  uint32_t closing;                      // somebody frees it: nobody begins to wait any more
 };
 
 // Made with the first set and kept for the life of the process; all under Session::events_lock.
@@ -32,7 +34,8 @@ EventSet* Find(nvmlEventSet_t handle) {
   const uint32_t number = NumberOf(HandleKind::kEventSet, handle);
   if (sets == nullptr || number >= kMaxSets) return nullptr;
   const uint64_t epoch = Epoch();
-  return epoch != 0 && sets[number].epoch == epoch ? &sets[number] : nullptr;
+  EventSet& set = sets[number];
+  return epoch != 0 && set.epoch == epoch && set.closing == 0 ? &set : nullptr;
 }
 
 bool Wants(const EventSet& set, const Event& event) {
@@ -78,12 +81,11 @@ void Write(const Event& event, bool with_instances, nvmlEventData_t* out) {
   out->computeInstanceId = event.compute_instance;
 }
 
-enum class Outcome { kEvent, kNewlyLost, kStillLost, kNothing, kGone };
+enum class Outcome { kEvent, kNewlyLost, kStillLost, kNothing };
 
-Outcome TakeNext(nvmlEventSet_t handle, Event* event) {
+// Of a set that is waited in.
+Outcome TakeNext(EventSet* set, Event* event) {
   ScopedLock lock(&TheSession().events_lock);
-  EventSet* set = Find(handle);
-  if (set == nullptr) return Outcome::kGone;
   const Finding finding = TheStore().Read([set](const Slot& slot) { return Look(*set, slot); });
   set->cursor = finding.cursor;
   *event = finding.event;
@@ -98,20 +100,18 @@ Outcome TakeNext(nvmlEventSet_t handle, Event* event) {
 }
 
 // A lost GPU is told at once, and then after each full wait: a client that goes on waiting must not
-// be sent round in circles.
-nvmlReturn_t Wait(nvmlEventSet_t handle,
-                  nvmlEventData_t* out,
-                  unsigned int timeout_ms,
-                  bool with_instances) {
-  if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+// be sent round in circles. A set that is being freed, or goes with its session, is waited in to
+// the end all the same: whoever frees it waits for that.
+nvmlReturn_t WaitIn(EventSet* set,
+                    nvmlEventData_t* out,
+                    unsigned int timeout_ms,
+                    bool with_instances) {
   const uint64_t start = MonotonicNow();
   const uint64_t limit = timeout_ms * kNanosPerMilli;
   for (;;) {
-    if (!Initialised()) return NVML_ERROR_UNINITIALIZED;
     const uint32_t seen = TheStore().Wakeups();
     Event event{};
-    const Outcome outcome = TakeNext(handle, &event);
-    if (outcome == Outcome::kGone) return NVML_ERROR_INVALID_ARGUMENT;
+    const Outcome outcome = TakeNext(set, &event);
     if (IsCutOff()) return NVML_ERROR_UNKNOWN;
     if (outcome == Outcome::kNewlyLost) return NVML_ERROR_GPU_IS_LOST;
     if (outcome == Outcome::kEvent) {
@@ -124,6 +124,23 @@ nvmlReturn_t Wait(nvmlEventSet_t handle,
     }
     TheStore().Sleep(seen, limit - gone);
   }
+}
+
+nvmlReturn_t Wait(nvmlEventSet_t handle,
+                  nvmlEventData_t* out,
+                  unsigned int timeout_ms,
+                  bool with_instances) {
+  if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  EventSet* set = nullptr;
+  {
+    ScopedLock lock(&TheSession().events_lock);
+    set = Find(handle);
+    if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    BeginWait(&set->waits);
+  }
+  const nvmlReturn_t code = WaitIn(set, out, timeout_ms, with_instances);
+  EndWait(&set->waits);
+  return code;
 }
 
 nvmlReturn_t CreateSet(nvmlEventSet_t* out) {
@@ -164,17 +181,21 @@ nvmlReturn_t Register(uint32_t gpu, unsigned long long types, nvmlEventSet_t han
 }
 
 nvmlReturn_t FreeSet(nvmlEventSet_t handle) {
+  EventSet* set = nullptr;
+  {
+    ScopedLock lock(&TheSession().events_lock);
+    set = Find(handle);
+    if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    set->closing = 1;
+  }
+  AwaitNoWaits(&set->waits);
   ScopedLock lock(&TheSession().events_lock);
-  EventSet* set = Find(handle);
-  if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  if (set->closing == 0) return NVML_SUCCESS;  // the session ended meanwhile: it is another's now
   set->epoch = 0;
-  WakeEventWaiters();
   return NVML_SUCCESS;
 }
 
 }  // namespace
-
-void WakeEventWaiters() { TheStore().WakeSleepers(); }
 
 }  // namespace partita::sim::nvml
 

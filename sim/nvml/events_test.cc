@@ -1,10 +1,17 @@
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
+#include <fstream>
+#include <functional>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/test_node.h"
@@ -100,25 +107,89 @@ TEST_F(Events, AnotherProcessWakesAWaiter) {
   fault.join();
 }
 
-TEST_F(Events, FreeingTheSetWakesItsWaiter) {
+// A thread inside a call, which the test knows to sleep there.
+class Caller {
+ public:
+  explicit Caller(std::function<nvmlReturn_t()> call)
+      : thread_([this, call = std::move(call)] {
+          tid_ = static_cast<int>(syscall(SYS_gettid));
+          code_ = call();
+          back_ = true;
+        }) {}
+  ~Caller() {
+    if (thread_.joinable()) thread_.join();
+  }
+  Caller(const Caller&) = delete;
+  Caller& operator=(const Caller&) = delete;
+
+  void AwaitSleep() const {
+    for (char state = 'R'; state != 'S' && !back_;) {
+      std::ifstream stat("/proc/self/task/" + std::to_string(tid_) + "/stat");
+      std::string line;
+      std::getline(stat, line);
+      const std::size_t name_end = line.rfind(") ");
+      if (name_end != std::string::npos) state = line[name_end + 2];
+    }
+  }
+  [[nodiscard]] bool back() const { return back_; }
+  nvmlReturn_t Join() {
+    thread_.join();
+    return code_;
+  }
+
+ private:
+  std::atomic<int> tid_ = 0;
+  std::atomic<bool> back_ = false;
+  nvmlReturn_t code_ = NVML_ERROR_UNKNOWN;
+  std::thread thread_;
+};
+
+TEST_F(Events, ASetIsFreedWhenNobodyWaitsInItAnyMore) {
   Register();
-  nvmlReturn_t code = NVML_SUCCESS;
-  std::thread waiter([&] { code = Wait(kLong); });
-  EXPECT_EQ(nvmlEventSetFree(set_), NVML_SUCCESS);
-  waiter.join();
-  EXPECT_EQ(code, NVML_ERROR_INVALID_ARGUMENT);
+  Caller waiter([&] { return Wait(kLong); });
+  waiter.AwaitSleep();
+  Caller freeing([&] { return nvmlEventSetFree(set_); });
+  freeing.AwaitSleep();
+  EXPECT_FALSE(freeing.back());
+  EXPECT_EQ(nvmlEventSetFree(set_), NVML_ERROR_INVALID_ARGUMENT);
+  nvmlEventData_t none{};
+  EXPECT_EQ(nvmlEventSetWait_v2(set_, &none, 0), NVML_ERROR_INVALID_ARGUMENT);
+  Xid(31);
+  EXPECT_EQ(waiter.Join(), NVML_SUCCESS);
+  EXPECT_EQ(event_.eventData, 31U);
+  EXPECT_EQ(freeing.Join(), NVML_SUCCESS);
   EXPECT_EQ(nvmlEventSetFree(set_), NVML_ERROR_INVALID_ARGUMENT);
 }
 
-TEST_F(Events, ShutdownWakesAWaiterAndFreesTheSets) {
+TEST_F(Events, ShutdownComesBackWhenNobodyWaitsAnyMore) {
   Register();
-  nvmlReturn_t code = NVML_SUCCESS;
-  std::thread waiter([&] { code = Wait(kLong); });
-  EXPECT_EQ(nvmlShutdown(), NVML_SUCCESS);
-  waiter.join();
-  EXPECT_TRUE(code == NVML_ERROR_INVALID_ARGUMENT || code == NVML_ERROR_UNINITIALIZED) << code;
+  Caller waiter([&] { return Wait(kLong); });
+  waiter.AwaitSleep();
+  Caller ending([&] { return nvmlShutdown(); });
+  ending.AwaitSleep();
+  EXPECT_FALSE(ending.back());
+  EXPECT_EQ(nvmlEventSetFree(set_), NVML_ERROR_UNINITIALIZED);
+  Xid(31);
+  EXPECT_EQ(waiter.Join(), NVML_SUCCESS);
+  EXPECT_EQ(ending.Join(), NVML_SUCCESS);
   ASSERT_EQ(nvmlInit_v2(), NVML_SUCCESS);
   EXPECT_EQ(Wait(), NVML_ERROR_INVALID_ARGUMENT);
+}
+
+TEST_F(Events, WhoeverWaitsIsToldThatItsTimeIsOver) {
+  constexpr auto kShort = std::chrono::milliseconds(50);
+  for (const auto& end : {std::function<nvmlReturn_t()>([&] { return nvmlEventSetFree(set_); }),
+                          std::function<nvmlReturn_t()>([] { return nvmlShutdown(); })}) {
+    ASSERT_EQ(nvmlEventSetCreate(&set_), NVML_SUCCESS);
+    Register();
+    const auto start = std::chrono::steady_clock::now();
+    Caller waiter([&] { return Wait(static_cast<unsigned int>(kShort.count())); });
+    waiter.AwaitSleep();
+    EXPECT_EQ(end(), NVML_SUCCESS);
+    EXPECT_GE(std::chrono::steady_clock::now() - start, kShort);
+    EXPECT_EQ(waiter.Join(), NVML_ERROR_TIMEOUT);
+  }
+  ASSERT_EQ(nvmlInit_v2(), NVML_SUCCESS);
 }
 
 TEST_F(Events, SignalsDoNotShortenAWait) {

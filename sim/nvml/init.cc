@@ -228,8 +228,8 @@ nvmlReturn_t Shutdown(Session& session) {
   ScopedLock lock(&session.lock);
   if (!Initialised()) return NVML_ERROR_UNINITIALIZED;
   if (__atomic_sub_fetch(&session.references, 1, __ATOMIC_SEQ_CST) != 0) return NVML_SUCCESS;
+  AwaitNoWaits(&session.waits);
   __atomic_store_n(&session.epoch, 0, __ATOMIC_SEQ_CST);
-  WakeEventWaiters();
   CloseNodes(session);
   return NVML_SUCCESS;
 }

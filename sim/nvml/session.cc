@@ -12,6 +12,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <initializer_list>
+
 #include "sim/state/files.h"
 
 #ifndef MADV_WIPEONFORK
@@ -129,6 +131,25 @@ ScopedLock::ScopedLock(uint32_t* word) : word_(word) {
 ScopedLock::~ScopedLock() {
   if (__atomic_exchange_n(word_, 0, __ATOMIC_RELEASE) == 2) {
     syscall(SYS_futex, word_, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0);
+  }
+}
+
+void BeginWait(uint32_t* set_waits) {
+  __atomic_add_fetch(&TheSession().waits, 1, __ATOMIC_SEQ_CST);
+  __atomic_add_fetch(set_waits, 1, __ATOMIC_SEQ_CST);
+}
+
+void EndWait(uint32_t* set_waits) {
+  for (uint32_t* word : {set_waits, &TheSession().waits}) {
+    if (__atomic_sub_fetch(word, 1, __ATOMIC_SEQ_CST) != 0) continue;
+    syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, INT_MAX, nullptr, nullptr, 0);
+  }
+}
+
+void AwaitNoWaits(const uint32_t* waits) {
+  for (uint32_t left = __atomic_load_n(waits, __ATOMIC_SEQ_CST); left != 0;
+       left = __atomic_load_n(waits, __ATOMIC_SEQ_CST)) {
+    syscall(SYS_futex, waits, FUTEX_WAIT_PRIVATE, left, nullptr, nullptr, 0);
   }
 }
 

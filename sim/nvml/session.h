@@ -19,6 +19,7 @@ struct Session {
   uint32_t references;         // atomic: 0 = uninitialised
   uint32_t in_flight;          // atomic: calls between Enter and Leave
   uint32_t events_lock;        // of the event sets
+  uint32_t waits;              // atomic, a futex: calls that wait for events
   uint32_t attached;           // the GPUs' nodes were opened (not with NO_ATTACH alone)
   uint32_t visibility;         // the filter is on
   uint32_t may_configure_mig;  // the MIG config capability was granted
@@ -39,7 +40,8 @@ struct Session {
 Session& TheSession();
 Store& TheStore();  // open once any init succeeded, and never closed under a running call
 
-// Held only for short work without waiting; fork-safe because the word is in the session.
+// Held for short work, and by a shutdown while somebody waits for events; fork-safe because the
+// word is in the session.
 class ScopedLock {
  public:
   explicit ScopedLock(uint32_t* word);
@@ -67,7 +69,10 @@ bool LocateState(char* path /* kMaxPath */);
 // device cgroup refuses with EPERM first. A node masked by another file is not granted.
 int Grant(const char* path, uint32_t major, uint32_t minor, int mode);
 
-// Frees event sets that waiters sleep on (events.cc).
-void WakeEventWaiters();
+// Neither a set of events is freed nor the session shut down while a call waits for events: until
+// it has one or its time is over. `set_waits` counts those in one set, the session's those in all.
+void BeginWait(uint32_t* set_waits);
+void EndWait(uint32_t* set_waits);
+void AwaitNoWaits(const uint32_t* waits);
 
 }  // namespace partita::sim::nvml

@@ -135,10 +135,6 @@ void Store::Sleep(uint32_t seen, uint64_t nanos) const {
   syscall(SYS_futex, FutexWord(file_->header), FUTEX_WAIT, seen, &relative, nullptr, 0);
 }
 
-void Store::WakeSleepers() const {
-  syscall(SYS_futex, FutexWord(file_->header), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
-}
-
 int Transaction::Begin(Store& store, Transaction* out) {
   if (store.access_ != Access::kReadWrite) return EACCES;
   const int fd = open(store.path_, O_RDWR | O_CLOEXEC);

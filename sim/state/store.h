@@ -89,10 +89,8 @@ class Store {
   // Signals do not end the wait. A negative timeout waits for ever.
   int WaitForChange(uint32_t seen, int64_t timeout_ns) const;
   // One sleep of at most `nanos` and at most a quarter of a second, ended early by a commit after
-  // `seen`, by WakeSleepers or by a signal.
+  // `seen` or by a signal.
   void Sleep(uint32_t seen, uint64_t nanos) const;
-  // Ends the sleeps of every process on this node; those that find nothing new sleep on.
-  void WakeSleepers() const;
 
  private:
   friend class Transaction;
