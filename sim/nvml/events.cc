@@ -2,8 +2,10 @@
 
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "sim/nvml/api.h"
+#include "sim/nvml/descriptors.h"
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/session.h"
 #include "sim/state/time.h"
@@ -22,6 +24,7 @@ struct EventSet {
   uint32_t told_lost;                    // a wait has said that a registered GPU is lost
   uint32_t waits;                        // BeginWait
   uint32_t closing;                      // somebody frees it: nobody begins to wait any more
+  int32_t nodes[kMaxGpus];               // of GPUs with a registration: a descriptor plus 1
 };
 
 // Made with the first set and kept for the life of the process; all under Session::events_lock.
@@ -177,7 +180,17 @@ nvmlReturn_t Register(uint32_t gpu, unsigned long long types, nvmlEventSet_t han
     if ((types & type) != 0 && (set->types[gpu] & type) == 0) set->since[gpu][bit] = now;
   }
   set->types[gpu] |= types;
+  if (set->types[gpu] != 0 && set->nodes[gpu] == 0) set->nodes[gpu] = OpenGpuNode(gpu) + 1;
   return NVML_SUCCESS;
+}
+
+// A set that is not freed keeps its nodes over the end of its session: only the process's own end
+// closes them.
+void CloseNodes(EventSet* set) {
+  for (int32_t& node : set->nodes) {
+    if (node != 0) close(node - 1);
+    node = 0;
+  }
 }
 
 nvmlReturn_t FreeSet(nvmlEventSet_t handle) {
@@ -191,6 +204,7 @@ nvmlReturn_t FreeSet(nvmlEventSet_t handle) {
   AwaitNoWaits(&set->waits);
   ScopedLock lock(&TheSession().events_lock);
   if (set->closing == 0) return NVML_SUCCESS;  // the session ended meanwhile: it is another's now
+  CloseNodes(set);
   set->epoch = 0;
   return NVML_SUCCESS;
 }

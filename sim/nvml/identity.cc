@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "sim/nvml/api.h"
+#include "sim/nvml/descriptors.h"
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/pci.h"
 #include "sim/state/mig.h"
@@ -30,6 +31,7 @@ bool VisitMigDevices(uint32_t gpu, const Gpu& state, F visit) {
 nvmlReturn_t WriteGpu(uint32_t gpu, nvmlDevice_t* out) {
   if (ReadGpu(gpu).lost != 0) return NVML_ERROR_GPU_IS_LOST;
   *out = GpuHandle(gpu);
+  KeepHandleNodes(gpu);
   return NVML_SUCCESS;
 }
 

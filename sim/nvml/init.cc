@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "sim/nvml/api.h"
+#include "sim/nvml/descriptors.h"
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/session.h"
 #include "sim/state/mig.h"
@@ -59,39 +60,21 @@ bool Switch(const char* name, bool otherwise) {
   return strcmp(value, "0") != 0 && strcmp(value, "off") != 0;
 }
 
-// Keeps a descriptor of the node, so that this client shows in /proc/<pid>/fd as with a driver.
-int OpenNode(Session& session, const char* path, uint32_t major, uint32_t minor, int mode) {
-  const int error = Grant(path, major, minor, mode);
-  if (error != 0) return error;
-  const int fd = open(path, O_PATH | O_CLOEXEC);
-  if (fd >= 0 && session.node_count < kMaxNodes) {
-    session.nodes[session.node_count++] = fd;
-  } else if (fd >= 0) {
-    close(fd);
-  }
-  return 0;
-}
-
 int OpenCapability(Session& session, uint32_t minor) {
   char path[64];
   snprintf(path, sizeof path, "/dev/nvidia-caps/nvidia-cap%u", minor);
-  return OpenNode(session, path, TheMachine().major_caps, minor, O_RDONLY);
-}
-
-void CloseNodes(Session& session) {
-  for (uint32_t i = 0; i < session.node_count; ++i) close(session.nodes[i]);
-  session.node_count = 0;
+  return KeepNode(session, path, TheMachine().major_caps, minor, O_RDONLY);
 }
 
 nvmlReturn_t OpenControlNodes(Session& session) {
   const Machine& machine = TheMachine();
   session.may_configure_mig = 1;
   if (session.visibility == 0) return NVML_SUCCESS;
-  const int error = OpenNode(session, "/dev/nvidiactl", machine.major_gpu, 255, O_RDWR);
+  const int error = KeepNode(session, "/dev/nvidiactl", machine.major_gpu, 255, O_RDWR);
   if (error == ENOENT || error == ENOTDIR) return NVML_ERROR_DRIVER_NOT_LOADED;
   if (error != 0) return NVML_ERROR_NO_PERMISSION;
-  OpenNode(session, "/dev/nvidia-uvm", machine.major_uvm, 0, O_RDWR);
-  OpenNode(session, "/dev/nvidia-uvm", machine.major_uvm, 0, O_RDWR);
+  KeepNode(session, "/dev/nvidia-uvm", machine.major_uvm, 0, O_RDWR);
+  KeepNode(session, "/dev/nvidia-uvm", machine.major_uvm, 0, O_RDWR);
   session.may_configure_mig = OpenCapability(session, kMigConfigMinor) == 0 ? 1 : 0;
   OpenCapability(session, kMigMonitorMinor);
   return NVML_SUCCESS;
@@ -103,12 +86,7 @@ void Attach(Session& session) {
   uint32_t count = 0;
   for (uint32_t gpu = 0; gpu < machine.gpu_count && gpu < kMaxGpus; ++gpu) {
     if (ReadGpu(gpu).pci_driver != PciDriver::kNvidia) continue;
-    if (session.visibility != 0) {
-      char path[32];
-      const uint32_t minor = machine.boards[gpu].minor;
-      snprintf(path, sizeof path, "/dev/nvidia%u", minor);
-      if (OpenNode(session, path, machine.major_gpu, minor, O_RDWR) != 0) continue;
-    }
+    if (session.visibility != 0 && KeepGpuNode(session, gpu) != 0) continue;
     session.visible[count] = gpu;
     session.index_of[gpu] = count;
     ++count;
@@ -192,6 +170,7 @@ nvmlReturn_t Start(Session& session, unsigned int flags) {
   const uint64_t number = __atomic_add_fetch(&initialisations, 1, __ATOMIC_RELAXED);
   __atomic_store_n(&session.epoch, session.owner_pid << 32 | (number & 0xFFFFFFFF),
                    __ATOMIC_SEQ_CST);
+  MakeWakeDescriptors(session);
   const nvmlReturn_t code = OpenControlNodes(session);
   if (code != NVML_SUCCESS) CloseNodes(session);
   return code;

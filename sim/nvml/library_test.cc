@@ -16,6 +16,7 @@
 #include <string>
 
 #include "sim/nvml/nvml_calls.h"
+#include "sim/state/life.h"
 #include "sim/state/mig.h"
 #include "sim/state/render.h"
 #include "sim/state/test_node.h"
@@ -188,16 +189,20 @@ TEST_F(Visibility, NoNodesAtAllIsNoGpuAndNoError) {
   EXPECT_EQ(status, 0);
 }
 
+// How many descriptors of this process begin so.
+int Open(const std::string& what) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code ignored;
+    count +=
+        std::filesystem::read_symlink(entry.path(), ignored).string().starts_with(what) ? 1 : 0;
+  }
+  return count;
+}
+
 TEST_F(Visibility, TheNodesAreHeldFromInitToTheLastShutdown) {
   const int status = WithDev([&](const Library& library) {
-    const auto holds = [](const std::string& node) {
-      int count = 0;
-      for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
-        std::error_code ignored;
-        count += std::filesystem::read_symlink(entry.path(), ignored) == node ? 1 : 0;
-      }
-      return count;
-    };
+    const auto holds = Open;
     if (CALL(library, nvmlInit_v2)() != NVML_SUCCESS) return 1;
     if (CALL(library, nvmlInit_v2)() != NVML_SUCCESS) return 1;
     if (holds("/dev/nvidiactl") != 1 || holds("/dev/nvidia-uvm") != 2 ||
@@ -208,7 +213,79 @@ TEST_F(Visibility, TheNodesAreHeldFromInitToTheLastShutdown) {
     CALL(library, nvmlShutdown)();
     if (holds("/dev/nvidia7") != 1) return 3;
     CALL(library, nvmlShutdown)();
-    return holds("/dev/nvidia7") + holds("/dev/nvidiactl") == 0 ? 0 : 4;
+    return holds("/dev/nvidia") == 0 ? 0 : 4;
+  });
+  SKIP_WITHOUT_ROOT(status);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(Visibility, AHandleAndARegistrationOpenTheNodeOfTheirGpuAgain) {
+  const int status = WithDev([&](const Library& library) {
+    nvmlDevice_t gpu = nullptr;
+    nvmlEventSet_t sets[2] = {};
+    CALL(library, nvmlInit_v2)();
+    if (Open("/dev/nvidia3") != 1) return 1;
+    for (int i = 0; i < 2; ++i) {
+      if (CALL(library, nvmlDeviceGetHandleByIndex_v2)(3, &gpu) != NVML_SUCCESS) return 2;
+      if (Open("/dev/nvidia3") != 3 || Open("/dev/nvidia4") != 1) return 3;
+    }
+    for (int i = 0; i < 2; ++i) {
+      if (CALL(library, nvmlEventSetCreate)(&sets[i]) != NVML_SUCCESS) return 4;
+      const auto register_for = [&](unsigned long long types) {
+        return CALL(library, nvmlDeviceRegisterEvents)(gpu, types, sets[i]);
+      };
+      if (register_for(0) != NVML_SUCCESS || Open("/dev/nvidia3") != 3 + i) return 5;
+      if (register_for(kEventXid) != NVML_SUCCESS || Open("/dev/nvidia3") != 4 + i) return 6;
+      if (register_for(0x2) != NVML_SUCCESS || Open("/dev/nvidia3") != 4 + i) return 7;
+    }
+    for (int i = 0; i < 2; ++i) {
+      if (CALL(library, nvmlEventSetFree)(sets[i]) != NVML_SUCCESS) return 8;
+      if (Open("/dev/nvidia3") != 4 - i) return 9;
+    }
+    CALL(library, nvmlShutdown)();
+    return Open("/dev/nvidia") == 0 ? 0 : 10;
+  });
+  SKIP_WITHOUT_ROOT(status);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(Visibility, ASetThatNobodyFreedKeepsItsNodeOpen) {
+  const int status = WithDev([&](const Library& library) {
+    nvmlDevice_t gpu = nullptr;
+    nvmlEventSet_t set = nullptr;
+    CALL(library, nvmlInit_v2)();
+    CALL(library, nvmlDeviceGetHandleByIndex_v2)(3, &gpu);
+    CALL(library, nvmlEventSetCreate)(&set);
+    if (CALL(library, nvmlDeviceRegisterEvents)(gpu, kEventXid, set) != NVML_SUCCESS) return 1;
+    if (CALL(library, nvmlShutdown)() != NVML_SUCCESS) return 2;
+    if (Open("/dev/nvidia") != 1 || Open("/dev/nvidia3") != 1) return 3;
+    CALL(library, nvmlInit_v2)();
+    if (CALL(library, nvmlEventSetFree)(set) != NVML_ERROR_INVALID_ARGUMENT) return 4;
+    CALL(library, nvmlShutdown)();
+    return Open("/dev/nvidia") == 1 ? 0 : 5;
+  });
+  SKIP_WITHOUT_ROOT(status);
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(Visibility, EventfdsAndPipesStayAndNothingIsAddedToThem) {
+  const int status = WithDev([&](const Library& library) {
+    const int pipes = Open("pipe:");
+    const int eventfds = Open("anon_inode:[eventfd]");
+    size_t first = 0;
+    for (int i = 0; i < 100; ++i) {
+      nvmlDevice_t gpu = nullptr;
+      nvmlEventSet_t set = nullptr;
+      if (CALL(library, nvmlInit_v2)() != NVML_SUCCESS) return 1;
+      CALL(library, nvmlDeviceGetHandleByIndex_v2)(0, &gpu);
+      CALL(library, nvmlEventSetCreate)(&set);
+      CALL(library, nvmlDeviceRegisterEvents)(gpu, kEventXid, set);
+      if (CALL(library, nvmlEventSetFree)(set) != NVML_SUCCESS) return 2;
+      if (CALL(library, nvmlShutdown)() != NVML_SUCCESS) return 3;
+      if (Open("pipe:") != pipes + 4 || Open("anon_inode:[eventfd]") != eventfds + 2) return 4;
+      if (i == 0) first = OpenDescriptors();
+    }
+    return OpenDescriptors() == first ? 0 : 5;
   });
   SKIP_WITHOUT_ROOT(status);
   EXPECT_EQ(status, 0);

@@ -10,7 +10,7 @@
 
 namespace partita::sim::nvml {
 
-inline constexpr uint32_t kMaxNodes = 8 + kMaxGpus;
+inline constexpr uint32_t kMaxNodes = 8 + 3 * kMaxGpus;  // descriptors.h says which
 
 // Lives in a page that the kernel clears in a child of fork: the child starts uninitialised, with
 // free locks, whatever the parent's threads were doing. The members are atomics or under `lock`.
@@ -30,7 +30,9 @@ struct Session {
   uint32_t visible[kMaxGpus];   // index into Machine::boards
   uint32_t index_of[kMaxGpus];  // NVML index or kNone
   uint32_t node_count;
-  int32_t nodes[kMaxNodes];  // O_PATH descriptors, as a driver library keeps its nodes open
+  uint32_t has_wakes;             // of this process, over all its sessions
+  uint32_t has_handle[kMaxGpus];  // atomic: a handle of the GPU was given out
+  int32_t nodes[kMaxNodes];       // O_PATH descriptors, as a driver library keeps its nodes open
   uint64_t epoch;      // atomic; names this initialisation: event sets of another one are gone
   uint64_t owner_pid;  // where the kernel cannot clear the page (before 4.14): who initialised
   // Atomic: the view (visibility.cc) in which both nodes of a MIG device could be opened.
