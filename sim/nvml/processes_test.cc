@@ -1,8 +1,10 @@
+#include <sched.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstring>
+#include <functional>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -11,6 +13,7 @@
 #include "sim/nvml/test_node.h"
 #include "sim/state/holders.h"
 #include "sim/state/mig.h"
+#include "sim/state/test_node.h"
 
 namespace partita::sim::nvml {
 namespace {
@@ -65,6 +68,27 @@ class Worker {
   pid_t pid_ = -1;
 };
 
+// A process that is number 1 of a PID namespace of its own, as in a container. `other` runs outside
+// of it, with its number there, and is told what `body` answered; then it ends. 77: not allowed.
+int InContainer(const std::function<char()>& body, const std::function<int(pid_t, char)>& other) {
+  return StatusOf(InChild([&] {
+    int ready[2] = {-1, -1};
+    if (pipe(ready) != 0 || unshare(CLONE_NEWPID) != 0) return 77;
+    const pid_t contained = InChild([&] {
+      const char answer = body();
+      if (write(ready[1], &answer, 1) != 1) return 1;
+      for (;;) pause();
+    });
+    char answer = 1;
+    const int code = read(ready[0], &answer, 1) == 1 ? other(contained, answer) : 76;
+    kill(contained, SIGKILL);
+    waitpid(contained, nullptr, 0);
+    return code;
+  }));
+}
+#define SKIP_WITHOUT_ROOT(status) \
+  if ((status) == 77) GTEST_SKIP() << "no right to make a PID namespace: run as root"
+
 std::vector<nvmlProcessInfo_t> Listed(
     nvmlReturn_t (*call)(nvmlDevice_t, unsigned int*, nvmlProcessInfo_t*), nvmlDevice_t device) {
   nvmlProcessInfo_t entries[kMaxHolders];
@@ -86,6 +110,51 @@ TEST(Processes, AreListedWithTheirPidAndMemoryWhileTheyLive) {
   EXPECT_TRUE(Listed(nvmlDeviceGetGraphicsRunningProcesses_v3, node.gpu(1)).empty());
   worker.End();
   EXPECT_TRUE(Listed(nvmlDeviceGetComputeRunningProcesses_v3, node.gpu(1)).empty());
+}
+
+TEST(Processes, OutsideOfTheReadersContainerShowOnlyInMemory) {
+  TestNode node("h200-vm");
+  nvmlMemory_t before{};
+  ASSERT_EQ(nvmlDeviceGetMemoryInfo(node.gpu(), &before), NVML_SUCCESS);
+  Worker worker(node, OnGpu(0));
+  const auto read = [&]() -> char {
+    if (nvmlInit_v2() != NVML_SUCCESS) return 1;
+    nvmlProcessInfo_t entries[4];
+    for (const auto call :
+         {nvmlDeviceGetComputeRunningProcesses_v3, nvmlDeviceGetGraphicsRunningProcesses_v3}) {
+      unsigned int count = 4;
+      if (call(node.gpu(), &count, entries) != NVML_SUCCESS || count != 0) return 2;
+    }
+    nvmlMemory_t now{};
+    if (nvmlDeviceGetMemoryInfo(node.gpu(), &now) != NVML_SUCCESS) return 3;
+    return now.used - before.used == kGibibyte ? 0 : 4;
+  };
+  const int status = InContainer(read, [](pid_t, char answer) { return answer; });
+  SKIP_WITHOUT_ROOT(status);
+  EXPECT_EQ(status, 0);
+}
+
+TEST(Processes, InAContainerHaveANumberInsideAndOneOutside) {
+  TestNode node("h200-vm");
+  const auto is_listed_as = [&node](pid_t pid) {
+    if (nvmlInit_v2() != NVML_SUCCESS) return false;
+    nvmlProcessInfo_t entries[4];
+    unsigned int count = 4;
+    return nvmlDeviceGetComputeRunningProcesses_v3(node.gpu(), &count, entries) == NVML_SUCCESS &&
+           count == 1 && entries[0].pid == static_cast<unsigned int>(pid) &&
+           entries[0].usedGpuMemory == kGibibyte;
+  };
+  const auto hold = [&]() -> char {
+    int fd = -1;
+    if (HoldAsSelf(node.store(), node.holders_path().c_str(), OnGpu(0), &fd) != 0) return 1;
+    return getpid() == 1 && is_listed_as(1) ? 0 : 2;
+  };
+  const int status = InContainer(hold, [&](pid_t outside, char answer) {
+    if (answer != 0) return static_cast<int>(answer);
+    return outside != 1 && is_listed_as(outside) ? 0 : 3;
+  });
+  SKIP_WITHOUT_ROOT(status);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(Processes, UnderMpsAreListedTwice) {

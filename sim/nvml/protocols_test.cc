@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -15,6 +16,7 @@
 #include "sim/nvml/capture.h"
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/test_node.h"
+#include "sim/state/test_node.h"
 
 namespace partita::sim::nvml {
 namespace {
@@ -65,6 +67,25 @@ TEST(BeforeInit, EveryCallIsUninitialized) {
   }
   EXPECT_EQ(nvmlShutdown(), NVML_ERROR_UNINITIALIZED);
   ASSERT_EQ(nvmlInit_v2(), NVML_SUCCESS);
+}
+
+TEST(AfterFork, EveryCallOfTheChildIsUninitializedUntilItInitialises) {
+  TestNode node("h200-vm");
+  const std::vector<std::string> names = ExportedNames();
+  const pid_t child = InChild([&] {
+    for (const std::string& name : names) {
+      if (Special().contains(name) || CallWithNothing(name) == NVML_ERROR_UNINITIALIZED) continue;
+      std::fprintf(stderr, "%s answers in a child of fork\n", name.c_str());
+      return 1;
+    }
+    if (nvmlShutdown() != NVML_ERROR_UNINITIALIZED) return 2;
+    if (nvmlInit_v2() != NVML_SUCCESS) return 3;
+    unsigned int minor = 9;
+    if (nvmlDeviceGetMinorNumber(node.gpu(), &minor) != NVML_SUCCESS || minor != 0) return 4;
+    return nvmlShutdown() == NVML_SUCCESS ? 0 : 5;
+  });
+  EXPECT_EQ(StatusOf(child), 0);
+  EXPECT_NE(node.gpu(), nullptr) << "the parent's session is its own";
 }
 
 TEST(BeforeInit, TheLibrarysVersionIsKnown) {
