@@ -42,6 +42,7 @@ EventSet* Find(nvmlEventSet_t handle) {
 }
 
 bool Wants(const EventSet& set, const Event& event) {
+  if (event.system != 0) return false;
   if (event.gpu >= kMaxGpus || (set.types[event.gpu] & event.type) == 0) return false;
   for (uint32_t bit = 0; bit < kEventBits; ++bit) {
     if (event.type == 1ULL << bit) return event.sequence >= set.since[event.gpu][bit];

@@ -17,6 +17,7 @@ typedef struct nvmlDevice_st* nvmlDevice_t;
 typedef struct nvmlGpuInstance_st* nvmlGpuInstance_t;
 typedef struct nvmlComputeInstance_st* nvmlComputeInstance_t;
 typedef struct nvmlEventSet_st* nvmlEventSet_t;
+typedef struct nvmlSystemEventSet_st* nvmlSystemEventSet_t;
 
 /* ---- structs: PCI, memory, readings ------------------------------------------------------------
  */
@@ -163,6 +164,40 @@ typedef struct nvmlEventData_st {
   unsigned int gpuInstanceId;
   unsigned int computeInstanceId;
 } nvmlEventData_t;
+
+typedef struct nvmlSystemEventSetCreateRequest_v1_st {
+  unsigned int version;
+  nvmlSystemEventSet_t set;
+} nvmlSystemEventSetCreateRequest_v1_t;
+#define nvmlSystemEventSetCreateRequest_v1 0x01000010
+
+typedef struct nvmlSystemEventSetFreeRequest_v1_st {
+  unsigned int version;
+  nvmlSystemEventSet_t set;
+} nvmlSystemEventSetFreeRequest_v1_t;
+#define nvmlSystemEventSetFreeRequest_v1 0x01000010
+
+typedef struct nvmlSystemRegisterEventRequest_v1_st {
+  unsigned int version;
+  unsigned long long eventTypes;
+  nvmlSystemEventSet_t set;
+} nvmlSystemRegisterEventRequest_v1_t;
+#define nvmlSystemRegisterEventRequest_v1 0x01000018
+
+typedef struct nvmlSystemEventData_v1_st {
+  unsigned long long eventType;
+  unsigned int gpuId; /* domain, bus and device of the PCI address */
+} nvmlSystemEventData_v1_t;
+
+typedef struct nvmlSystemEventSetWaitRequest_v1_st {
+  unsigned int version;
+  unsigned int timeoutms;
+  nvmlSystemEventSet_t set;
+  nvmlSystemEventData_v1_t* data;
+  unsigned int dataSize; /* in entries */
+  unsigned int numEvent;
+} nvmlSystemEventSetWaitRequest_v1_t;
+#define nvmlSystemEventSetWaitRequest_v1 0x01000020
 
 /* ---- structs: MIG ------------------------------------------------------------------------------
  */

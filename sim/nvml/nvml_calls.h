@@ -212,6 +212,10 @@ nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device,
                                       unsigned long long types,
                                       nvmlEventSet_t set);
 nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long long* types);
+nvmlReturn_t nvmlSystemEventSetCreate(nvmlSystemEventSetCreateRequest_v1_t* request);
+nvmlReturn_t nvmlSystemEventSetFree(nvmlSystemEventSetFreeRequest_v1_t* request);
+nvmlReturn_t nvmlSystemRegisterEvents(nvmlSystemRegisterEventRequest_v1_t* request);
+nvmlReturn_t nvmlSystemEventSetWait(nvmlSystemEventSetWaitRequest_v1_t* request);
 
 // MIG.
 nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device,

@@ -284,6 +284,9 @@ typedef enum nvmlValueType_enum {
 #define nvmlEventTypeGpuRecoveryAction 0x8000LL
 #define nvmlEventTypeAll 0xFF9FLL
 
+#define nvmlSystemEventTypeGpuDriverUnbind 0x1LL
+#define nvmlSystemEventTypeGpuDriverBind 0x2LL
+
 #define nvmlClocksEventReasonNone 0x0LL
 #define nvmlClocksEventReasonGpuIdle 0x1LL
 #define nvmlClocksEventReasonApplicationsClocksSetting 0x2LL

@@ -131,6 +131,26 @@ AT(nvmlEventData_t, eventData, 16);
 AT(nvmlEventData_t, gpuInstanceId, 24);
 AT(nvmlEventData_t, computeInstanceId, 28);
 
+SIZE(nvmlSystemEventSetCreateRequest_v1_t, 16);
+TAG(nvmlSystemEventSetCreateRequest_v1, nvmlSystemEventSetCreateRequest_v1_t);
+AT(nvmlSystemEventSetCreateRequest_v1_t, set, 8);
+SIZE(nvmlSystemEventSetFreeRequest_v1_t, 16);
+TAG(nvmlSystemEventSetFreeRequest_v1, nvmlSystemEventSetFreeRequest_v1_t);
+AT(nvmlSystemEventSetFreeRequest_v1_t, set, 8);
+SIZE(nvmlSystemRegisterEventRequest_v1_t, 24);
+TAG(nvmlSystemRegisterEventRequest_v1, nvmlSystemRegisterEventRequest_v1_t);
+AT(nvmlSystemRegisterEventRequest_v1_t, eventTypes, 8);
+AT(nvmlSystemRegisterEventRequest_v1_t, set, 16);
+SIZE(nvmlSystemEventData_v1_t, 16);
+AT(nvmlSystemEventData_v1_t, gpuId, 8);
+SIZE(nvmlSystemEventSetWaitRequest_v1_t, 32);
+TAG(nvmlSystemEventSetWaitRequest_v1, nvmlSystemEventSetWaitRequest_v1_t);
+AT(nvmlSystemEventSetWaitRequest_v1_t, timeoutms, 4);
+AT(nvmlSystemEventSetWaitRequest_v1_t, set, 8);
+AT(nvmlSystemEventSetWaitRequest_v1_t, data, 16);
+AT(nvmlSystemEventSetWaitRequest_v1_t, dataSize, 24);
+AT(nvmlSystemEventSetWaitRequest_v1_t, numEvent, 28);
+
 SIZE(nvmlDeviceAttributes_t, 40);
 AT(nvmlDeviceAttributes_t, multiprocessorCount, 0);
 AT(nvmlDeviceAttributes_t, sharedCopyEngineCount, 4);

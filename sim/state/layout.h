@@ -16,7 +16,7 @@
 namespace partita::sim {
 
 inline constexpr uint64_t kMagic = 0x314d495341545250;  // "PRTASIM1", little-endian
-inline constexpr uint32_t kLayoutVersion = 1;
+inline constexpr uint32_t kLayoutVersion = 2;
 
 inline constexpr uint32_t kMaxGpus = 32;        // mig-minors has room for 32 (captures/h200)
 inline constexpr uint32_t kMaxGiProfiles = 24;  // 17 constants on driver 580
@@ -254,12 +254,12 @@ struct Holder {
 
 struct Event {
   uint64_t sequence;  // from 1, without gaps
-  uint64_t type;      // one nvmlEventType bit
+  uint64_t type;      // one nvmlEventType bit, or one of nvmlSystemEventType
   uint64_t data;      // XID
   uint64_t time_ns;   // simulated
   uint32_t gpu;
   uint32_t gpu_instance, compute_instance;  // kNone unless the fault belongs to an instance
-  uint32_t reserved;
+  uint32_t system;  // 1: for sets of system events, else for those of devices
 };
 
 enum class CallFaultKind : uint32_t {

@@ -62,6 +62,13 @@ void AddXid(
   AddEvent(slot, gpu, kEventXid, xid, gpu_instance, compute_instance);
 }
 
+void TellOfDriver(Slot& slot, uint32_t gpu, PciDriver before) {
+  const PciDriver now = slot.gpus[gpu].pci_driver;
+  if (now == before || (now != PciDriver::kNvidia && before != PciDriver::kNvidia)) return;
+  AddEvent(slot, gpu, now == PciDriver::kNvidia ? kSystemEventBind : kSystemEventUnbind, 0);
+  slot.events[(slot.next_event - 1) % kMaxEvents].system = 1;
+}
+
 void LoseGpu(Slot& slot, uint32_t gpu) {
   if (slot.gpus[gpu].lost != 0) return;
   AddXid(slot, gpu, 79);

@@ -10,6 +10,8 @@ namespace partita::sim {
 
 inline constexpr uint64_t kEventXid = 0x8;
 inline constexpr uint64_t kEventMigConfigChange = 0x100;
+inline constexpr uint64_t kSystemEventUnbind = 0x1;
+inline constexpr uint64_t kSystemEventBind = 0x2;
 
 // Appends to the ring; every registered event set of every process gets it once.
 void AddEvent(Slot& slot,
@@ -23,6 +25,10 @@ void AddXid(Slot& slot,
             uint64_t xid,
             uint32_t gpu_instance = kNone,
             uint32_t compute_instance = kNone);
+
+// Told to sets of system events: the GPU has another driver than `before`. Nothing if neither is
+// NVIDIA's.
+void TellOfDriver(Slot& slot, uint32_t gpu, PciDriver before);
 
 // Off the bus: XID 79, then every call on the GPU answers GPU_IS_LOST until the node reboots.
 void LoseGpu(Slot& slot, uint32_t gpu);

@@ -28,7 +28,9 @@ struct Gap {
 // added by 510.39.01, removed by 535.98; there again in R550's reference guide, and in the captured
 // 580. Memory version 2: with the _v3 lists (nvitop #30, which saw 470 without and 510 with it).
 // Profile version 2: the MIG chapters of NVIDIA's reference guides R470 (none) and R515. The list
-// of details: the structs of the guides R535 (none) and R550.
+// of details: the structs of the guides R535 (none) and R550. System events: in the captured 580
+// and in the guide R590, not in the chapter on events of an older guide; with which of the branches
+// between they came is not known, and DCGM goes on without where they are missing.
 constexpr std::array kGaps = {
     Gap{"nvmlDeviceGetComputeRunningProcesses_v3", kBeginning, Version(510, 39)},
     Gap{"nvmlDeviceGetComputeRunningProcesses_v3", Version(535, 98), Version(545)},
@@ -40,6 +42,10 @@ constexpr std::array kGaps = {
     Gap{"nvmlDeviceGetGpuInstanceProfileInfoV", kBeginning, Version(510, 39)},
     Gap{"nvmlGpuInstanceGetComputeInstanceProfileInfoV", kBeginning, Version(510, 39)},
     Gap{"nvmlDeviceGetRunningProcessDetailList", kBeginning, Version(545)},
+    Gap{"nvmlSystemEventSetCreate", kBeginning, Version(570)},
+    Gap{"nvmlSystemEventSetFree", kBeginning, Version(570)},
+    Gap{"nvmlSystemEventSetWait", kBeginning, Version(570)},
+    Gap{"nvmlSystemRegisterEvents", kBeginning, Version(570)},
 };
 
 unsigned ParseVersion(std::string_view version) {

@@ -11,7 +11,8 @@
 namespace partita::sim::tool {
 
 // Symbols of the 580 library that one of this version ("535.104.05") lacks, of those that list
-// processes, tell memory or belong to MIG; what others lack is not known here.
+// processes, tell memory, belong to MIG or tell of system events; what others lack is not known
+// here.
 [[nodiscard]] std::vector<std::string_view> LackingSymbols(std::string_view version);
 
 // The same shared library without these in its dynamic symbol table: dlsym finds none of them.

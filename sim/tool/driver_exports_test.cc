@@ -29,6 +29,8 @@ TEST(DriverExports, ComeGoAndComeBack) {
   EXPECT_FALSE(Lacks("550.54.14", kV3));
   EXPECT_TRUE(Lacks("470.256.02", "nvmlDeviceGetMemoryInfo_v2"));
   EXPECT_FALSE(Lacks("535.104.05", "nvmlDeviceGetMemoryInfo_v2"));
+  EXPECT_TRUE(Lacks("550.54.14", "nvmlSystemEventSetWait"));
+  EXPECT_FALSE(Lacks("575.57.08", "nvmlSystemEventSetWait"));
   EXPECT_TRUE(LackingSymbols("580.159.04").empty());
 }
 

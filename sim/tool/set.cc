@@ -286,6 +286,7 @@ base::Result<void> Apply(const base::Invocation& invocation, bool unset) {
                  assignment.setting->key);
       }
       Announce(before, gpu, machine.boards[gpu].event_types, slot);
+      TellOfDriver(slot, gpu, before.pci_driver);
     }
     return {};
   });

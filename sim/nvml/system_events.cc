@@ -1,0 +1,181 @@
+// Sets of system events: GPUs that are bound to the driver or taken from it. As NVIDIA's nvml.h
+// (13.0, go-nvml 0.13) has it; a process may register once in a session, else 999 (the tests of
+// cuda-python, #1992, see "may only be registered once per process"; DCGM registers again after a
+// shutdown and an init).
+
+#include <string.h>
+
+#include "sim/nvml/api.h"
+#include "sim/nvml/nvml_calls.h"
+#include "sim/nvml/session.h"
+#include "sim/state/life.h"
+#include "sim/state/time.h"
+
+namespace partita::sim::nvml {
+namespace {
+
+constexpr uint32_t kMaxSystemSets = 16;
+constexpr uint64_t kTypes = kSystemEventUnbind | kSystemEventBind;
+
+struct SystemEventSet {
+  uint64_t epoch;   // of the session that made it; another value: free
+  uint64_t cursor;  // sequence of the first event not yet looked at
+  uint64_t types;
+  uint32_t waits;    // BeginWait
+  uint32_t closing;  // somebody frees it: nobody begins to wait any more
+};
+
+// All under Session::events_lock.
+SystemEventSet sets[kMaxSystemSets];
+uint32_t next_set = 0;
+uint64_t registered_in = 0;  // the session that has its registration
+
+uint64_t Epoch() { return __atomic_load_n(&TheSession().epoch, __ATOMIC_SEQ_CST); }
+
+SystemEventSet* Find(nvmlSystemEventSet_t handle) {
+  const uint32_t number = NumberOf(HandleKind::kSystemEventSet, handle);
+  if (number >= kMaxSystemSets) return nullptr;
+  const uint64_t epoch = Epoch();
+  SystemEventSet& set = sets[number];
+  return epoch != 0 && set.epoch == epoch && set.closing == 0 ? &set : nullptr;
+}
+
+uint64_t NextEvent() {
+  return TheStore().Read([](const Slot& slot) { return slot.next_event; });
+}
+
+nvmlReturn_t CreateSet(nvmlSystemEventSetCreateRequest_v1_t* request) {
+  ScopedLock lock(&TheSession().events_lock);
+  const uint64_t epoch = Epoch();
+  for (uint32_t tried = 0; tried < kMaxSystemSets; ++tried) {
+    const uint32_t number = next_set++ % kMaxSystemSets;
+    if (sets[number].epoch == epoch) continue;
+    sets[number] = {epoch, 0, 0, 0, 0};
+    request->set =
+        static_cast<nvmlSystemEventSet_t>(NumberedHandle(HandleKind::kSystemEventSet, number));
+    return NVML_SUCCESS;
+  }
+  return NVML_ERROR_MEMORY;
+}
+
+nvmlReturn_t Register(const nvmlSystemRegisterEventRequest_v1_t& request) {
+  const uint64_t now = NextEvent();
+  ScopedLock lock(&TheSession().events_lock);
+  SystemEventSet* set = Find(request.set);
+  if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+  if ((request.eventTypes & ~kTypes) != 0) return NVML_ERROR_NOT_SUPPORTED;
+  if (registered_in == set->epoch) return NVML_ERROR_UNKNOWN;
+  registered_in = set->epoch;
+  set->types = request.eventTypes;
+  set->cursor = now;
+  return NVML_SUCCESS;
+}
+
+nvmlReturn_t FreeSet(nvmlSystemEventSet_t handle) {
+  SystemEventSet* set = nullptr;
+  {
+    ScopedLock lock(&TheSession().events_lock);
+    set = Find(handle);
+    if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    set->closing = 1;
+  }
+  AwaitNoWaits(&set->waits);
+  ScopedLock lock(&TheSession().events_lock);
+  if (set->closing != 0) set->epoch = 0;  // else the session ended meanwhile: it is another's now
+  return NVML_SUCCESS;
+}
+
+struct Finding {
+  uint64_t cursor;
+  Event event;  // sequence 0: none
+};
+
+Finding Look(const SystemEventSet& set, const Slot& slot) {
+  Finding finding{set.cursor, {}};
+  const uint64_t end = slot.next_event;
+  if (end > kMaxEvents && finding.cursor < end - kMaxEvents) finding.cursor = end - kMaxEvents;
+  for (uint32_t step = 0; step < kMaxEvents && finding.cursor < end; ++step) {
+    const Event& event = slot.events[finding.cursor % kMaxEvents];
+    const bool whole = event.sequence == finding.cursor;
+    ++finding.cursor;
+    if (!whole || event.system == 0 || (event.type & set.types) == 0) continue;
+    if (event.gpu >= kMaxGpus) continue;
+    finding.event = event;
+    break;
+  }
+  return finding;
+}
+
+// As many as there are, and as there is room for.
+void Take(SystemEventSet* set, nvmlSystemEventSetWaitRequest_v1_t* request) {
+  ScopedLock lock(&TheSession().events_lock);
+  while (set->types != 0 && request->numEvent < request->dataSize) {
+    const Finding found = TheStore().Read([set](const Slot& slot) { return Look(*set, slot); });
+    set->cursor = found.cursor;
+    if (found.event.sequence == 0) return;
+    const PciFunction& pci = TheMachine().boards[found.event.gpu].pci;
+    request->data[request->numEvent++] = {found.event.type,
+                                          pci.domain << 16 | pci.bus << 8 | pci.device};
+  }
+}
+
+nvmlReturn_t WaitIn(SystemEventSet* set, nvmlSystemEventSetWaitRequest_v1_t* request) {
+  const uint64_t start = MonotonicNow();
+  const uint64_t limit = request->timeoutms * kNanosPerMilli;
+  for (;;) {
+    const uint32_t seen = TheStore().Wakeups();
+    if (IsCutOff()) return NVML_ERROR_UNKNOWN;
+    Take(set, request);
+    if (request->numEvent > 0) return NVML_SUCCESS;
+    const uint64_t gone = MonotonicNow() - start;
+    if (gone >= limit) return NVML_ERROR_TIMEOUT;
+    TheStore().Sleep(seen, limit - gone);
+  }
+}
+
+nvmlReturn_t Wait(nvmlSystemEventSetWaitRequest_v1_t* request) {
+  request->numEvent = 0;
+  if (request->data == nullptr || request->dataSize == 0) return NVML_ERROR_INVALID_ARGUMENT;
+  SystemEventSet* set = nullptr;
+  {
+    ScopedLock lock(&TheSession().events_lock);
+    set = Find(request->set);
+    if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    BeginWait(&set->waits);
+  }
+  const nvmlReturn_t code = WaitIn(set, request);
+  EndWait(&set->waits);
+  return code;
+}
+
+template <class Request, class F>
+nvmlReturn_t Answer(const char* function, Request* request, unsigned int version, F body) {
+  return SystemCall(function, [&] {
+    if (request == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
+    if (request->version != version) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
+    return body();
+  });
+}
+
+}  // namespace
+
+NVML_API(nvmlSystemEventSetCreate, nvmlSystemEventSetCreateRequest_v1_t* request) {
+  return Answer(__func__, request, nvmlSystemEventSetCreateRequest_v1,
+                [&] { return CreateSet(request); });
+}
+
+NVML_API(nvmlSystemEventSetFree, nvmlSystemEventSetFreeRequest_v1_t* request) {
+  return Answer(__func__, request, nvmlSystemEventSetFreeRequest_v1,
+                [&] { return FreeSet(request->set); });
+}
+
+NVML_API(nvmlSystemRegisterEvents, nvmlSystemRegisterEventRequest_v1_t* request) {
+  return Answer(__func__, request, nvmlSystemRegisterEventRequest_v1,
+                [&] { return Register(*request); });
+}
+
+NVML_API(nvmlSystemEventSetWait, nvmlSystemEventSetWaitRequest_v1_t* request) {
+  return Answer(__func__, request, nvmlSystemEventSetWaitRequest_v1, [&] { return Wait(request); });
+}
+
+}  // namespace partita::sim::nvml
