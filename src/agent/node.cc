@@ -126,6 +126,12 @@ void Node::ListenToDriver() {
     listener.event = [this, on_loop](const hw::nvml::Event& event) {
       on_loop([this, event] { HeardEvent(event); });
     };
+    listener.driver_moved = [this, on_loop] {
+      on_loop([this] {
+        log_.Info("GPUs were bound to the driver or taken from it", {});
+        live_->Look(kShape);
+      });
+    };
     listener.begun = [this, on_loop](std::uint64_t session,
                                      std::vector<model::PciAddress> unmonitored) {
       on_loop([this, session, unmonitored = std::move(unmonitored)] {

@@ -220,6 +220,39 @@ typedef struct nvmlEventData_st {
 #define nvmlEventTypeGpuUnavailableError 0x4000ULL
 #define nvmlEventTypeGpuRecoveryAction 0x8000ULL
 
+typedef struct nvmlSystemEventSet_st* nvmlSystemEventSet_t;
+typedef struct nvmlSystemEventSetCreateRequest_v1_st {
+  unsigned int version;
+  nvmlSystemEventSet_t set;
+} nvmlSystemEventSetCreateRequest_v1_t;
+#define nvmlSystemEventSetCreateRequest_v1 0x01000010
+typedef struct nvmlSystemEventSetFreeRequest_v1_st {
+  unsigned int version;
+  nvmlSystemEventSet_t set;
+} nvmlSystemEventSetFreeRequest_v1_t;
+#define nvmlSystemEventSetFreeRequest_v1 0x01000010
+typedef struct nvmlSystemRegisterEventRequest_v1_st {
+  unsigned int version;
+  unsigned long long eventTypes;
+  nvmlSystemEventSet_t set;
+} nvmlSystemRegisterEventRequest_v1_t;
+#define nvmlSystemRegisterEventRequest_v1 0x01000018
+typedef struct nvmlSystemEventData_v1_st {
+  unsigned long long eventType;
+  unsigned int gpuId;
+} nvmlSystemEventData_v1_t;
+typedef struct nvmlSystemEventSetWaitRequest_v1_st {
+  unsigned int version;
+  unsigned int timeoutms;
+  nvmlSystemEventSet_t set;
+  nvmlSystemEventData_v1_t* data;
+  unsigned int dataSize; /* in entries */
+  unsigned int numEvent;
+} nvmlSystemEventSetWaitRequest_v1_t;
+#define nvmlSystemEventSetWaitRequest_v1 0x01000020
+#define nvmlSystemEventTypeGpuDriverUnbind 0x1ULL
+#define nvmlSystemEventTypeGpuDriverBind 0x2ULL
+
 typedef struct nvmlGpuInstancePlacement_st {
   unsigned int start;
   unsigned int size;
@@ -360,6 +393,10 @@ nvmlReturn_t nvmlDeviceGetSupportedEventTypes(nvmlDevice_t device, unsigned long
 nvmlReturn_t nvmlDeviceRegisterEvents(nvmlDevice_t device,
                                       unsigned long long types,
                                       nvmlEventSet_t set);
+nvmlReturn_t nvmlSystemEventSetCreate(nvmlSystemEventSetCreateRequest_v1_t* request);
+nvmlReturn_t nvmlSystemEventSetFree(nvmlSystemEventSetFreeRequest_v1_t* request);
+nvmlReturn_t nvmlSystemRegisterEvents(nvmlSystemRegisterEventRequest_v1_t* request);
+nvmlReturn_t nvmlSystemEventSetWait(nvmlSystemEventSetWaitRequest_v1_t* request);
 nvmlReturn_t nvmlDeviceGetComputeRunningProcesses(nvmlDevice_t device,
                                                   unsigned int* count,
                                                   nvmlProcessInfo_v1_t* processes);

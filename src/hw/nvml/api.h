@@ -95,6 +95,10 @@ struct Api {
   PARTITA_NVML_FUNCTION(event_set_wait, EventSetWait_v2);
   PARTITA_NVML_FUNCTION(supported_events, DeviceGetSupportedEventTypes);
   PARTITA_NVML_FUNCTION(register_events, DeviceRegisterEvents);
+  PARTITA_NVML_FUNCTION(system_event_set_create, SystemEventSetCreate);
+  PARTITA_NVML_FUNCTION(system_event_set_free, SystemEventSetFree);
+  PARTITA_NVML_FUNCTION(register_system_events, SystemRegisterEvents);
+  PARTITA_NVML_FUNCTION(system_event_set_wait, SystemEventSetWait);
   PARTITA_NVML_FUNCTION(compute_processes_v1, DeviceGetComputeRunningProcesses);
   PARTITA_NVML_FUNCTION(compute_processes_v2, DeviceGetComputeRunningProcesses_v2);
   PARTITA_NVML_FUNCTION(compute_processes_v3, DeviceGetComputeRunningProcesses_v3);

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <array>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -46,6 +47,20 @@ std::optional<Id> InstanceOf(unsigned id) {
   return Id(id);
 }
 
+// In a job. The library takes one registration for system events in a session and answers "unknown
+// error" to a second; where there is none at all, the kernel's messages and looks tell the same.
+nvmlSystemEventSet_t MakeSystemSet(Caller call) {
+  nvmlSystemEventSetCreateRequest_v1_t made{nvmlSystemEventSetCreateRequest_v1, nullptr};
+  if (call(call.api.system_event_set_create, &made) != NVML_SUCCESS) return nullptr;
+  nvmlSystemRegisterEventRequest_v1_t wanted{
+      nvmlSystemRegisterEventRequest_v1,
+      nvmlSystemEventTypeGpuDriverUnbind | nvmlSystemEventTypeGpuDriverBind, made.set};
+  if (call(call.api.register_system_events, &wanted) == NVML_SUCCESS) return made.set;
+  nvmlSystemEventSetFreeRequest_v1_t over{nvmlSystemEventSetFreeRequest_v1, made.set};
+  (void)call(call.api.system_event_set_free, &over);
+  return nullptr;
+}
+
 }  // namespace
 
 struct Events::State : std::enable_shared_from_this<Events::State> {
@@ -62,6 +77,7 @@ struct Events::State : std::enable_shared_from_this<Events::State> {
   // Guarded by `mutex` until the thread runs, then the thread's own.
   std::unique_ptr<Driver::Share> share;
   nvmlEventSet_t set = nullptr;
+  nvmlSystemEventSet_t system_set = nullptr;  // null: this library has no system events
   std::map<nvmlDevice_t, model::PciAddress> gpus;
   std::vector<model::PciAddress> unmonitored;
   std::size_t awaited = 0;
@@ -69,13 +85,22 @@ struct Events::State : std::enable_shared_from_this<Events::State> {
 
   [[nodiscard]] const Api& api() const { return share->session().library().api(); }
 
+  void FreeSystemSet() {
+    nvmlSystemEventSetFreeRequest_v1_t request{nvmlSystemEventSetFreeRequest_v1, system_set};
+    if (system_set != nullptr) (void)api().system_event_set_free.pointer()(&request);
+    system_set = nullptr;
+  }
+  // The library keeps a node of a GPU open for a set that nobody frees.
   void End(Events::End end, std::optional<base::Error> why) {
     if (set != nullptr) (void)api().event_set_free.pointer()(set);
     set = nullptr;
+    FreeSystemSet();
     share.reset();
     if (!stopping) listener.ended(end, std::move(why));
   }
 
+  std::optional<base::Error> Prepare(const Session& session, CallWatch& watch);
+  void LookAtSystem();
   void Register(const std::vector<model::PciAddress>& addresses);
   void Run();
   [[nodiscard]] std::optional<Event> ToEvent(const nvmlEventData_t& data) const;
@@ -108,20 +133,15 @@ void Events::Start(std::vector<model::PciAddress> gpus) {
   state_->driver.Submit(
       "", state_->driver.LimitsFor({}),
       [state = state_, error](const Session& session, CallWatch& watch) {
-        const Api& api = session.library().api();
-        nvmlEventSet_t set = nullptr;
-        const nvmlReturn_t code = session.CallerFor(watch)(api.event_set_create, &set);
-        if (code != NVML_SUCCESS) {
-          *error = NvmlError(api.event_set_create.name(), code);
-          return;
-        }
-        const std::scoped_lock lock(state->mutex);
-        state->set = set;
-        state->share = state->driver.ShareSession("events", [] {});
+        *error = state->Prepare(session, watch);
       },
       [state = state_, error, gpus = std::move(gpus)](const Driver::Report& report) {
         if (report.Done() && !*error) {
-          state->Register(gpus);
+          std::unique_lock lock(state->mutex);
+          const bool released = state->share == nullptr;
+          lock.unlock();
+          if (!released) return state->Register(gpus);
+          if (!state->stopping) state->listener.ended(End::kReleased, std::nullopt);
           return;
         }
         std::optional<base::Error> why = report.error ? report.error : *error;
@@ -131,6 +151,26 @@ void Events::Start(std::vector<model::PciAddress> gpus) {
 }
 
 void Events::Stop() { state_->unwanted = true; }
+
+// Makes the sets and keeps their session. Without a share, and without sets, if somebody began to
+// wait for its end meanwhile.
+std::optional<base::Error> Events::State::Prepare(const Session& session, CallWatch& watch) {
+  Caller call = session.CallerFor(watch);
+  nvmlEventSet_t made = nullptr;
+  const nvmlReturn_t code = call(call.api.event_set_create, &made);
+  if (code != NVML_SUCCESS) return NvmlError(call.api.event_set_create.name(), code);
+  std::unique_ptr<Driver::Share> its_share = driver.ShareSession("events", [] {});
+  if (!its_share) {
+    (void)call(call.api.event_set_free, made);
+    return std::nullopt;
+  }
+  nvmlSystemEventSet_t made_system = MakeSystemSet(call);
+  const std::scoped_lock lock(mutex);
+  set = made;
+  system_set = made_system;
+  share = std::move(its_share);
+  return std::nullopt;
+}
 
 void Events::State::Register(const std::vector<model::PciAddress>& addresses) {
   if (addresses.empty()) StartThread();
@@ -192,6 +232,22 @@ std::optional<Event> Events::State::ToEvent(const nvmlEventData_t& data) const {
   return std::nullopt;
 }
 
+// A moment, not zero: what zero means is told in two ways (NVIDIA's header: do not wait; the pages
+// of cuda.core: wait for ever).
+void Events::State::LookAtSystem() {
+  if (system_set == nullptr) return;
+  std::array<nvmlSystemEventData_v1_t, 8> heard{};
+  nvmlSystemEventSetWaitRequest_v1_t request{
+      nvmlSystemEventSetWaitRequest_v1, 1, system_set, heard.data(), heard.size(), 0};
+  const nvmlReturn_t code = api().system_event_set_wait.pointer()(&request);
+  if (code == NVML_ERROR_TIMEOUT) return;
+  if (code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE) {
+    if (!stopping) listener.driver_moved();
+    return;
+  }
+  FreeSystemSet();
+}
+
 void Events::State::Run() {
   const auto& wait = api().event_set_wait;
   if (wait.pointer() == nullptr) {
@@ -203,6 +259,7 @@ void Events::State::Run() {
   while (!stopping && !unwanted && !share->wanted()) {
     nvmlEventData_t data{};
     const nvmlReturn_t code = wait.pointer()(set, &data, timeout);
+    LookAtSystem();
     if (code == NVML_ERROR_TIMEOUT) continue;
     // Also for a lost GPU: with it in the set the driver would not let anybody wait again.
     if (code != NVML_SUCCESS) {

@@ -42,6 +42,9 @@ class Events {
   // All of them are called on other threads and must not block.
   struct Listener {
     std::function<void(const Event&)> event;
+    // GPUs were bound to the driver or taken from it, within the last tick; which ones the next
+    // look says. Never where the library has no system events.
+    std::function<void()> driver_moved;
     // It waits from now on. Of these GPUs nothing will be heard: they do not support it.
     std::function<void(std::uint64_t session, std::vector<model::PciAddress> unmonitored)> begun;
     std::function<void(End, std::optional<base::Error> why)> ended;
