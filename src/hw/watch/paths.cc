@@ -41,7 +41,8 @@ base::Result<void> Paths::Place(const std::string& directory) {
       paths_[number] = path;
       placed_[directory] = path;
       // It may have come to be after we looked for it and before its parent was watched.
-      if (path == directory || access(directory.c_str(), F_OK) != 0) return {};
+      // What is no directory has nothing to be found at ".".
+      if (path == directory || access((directory + "/.").c_str(), F_OK) != 0) return {};
       path = directory;
     } else if ((errno == ENOENT || errno == ENOTDIR) && path != "/") {
       path = Above(path);

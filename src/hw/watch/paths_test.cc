@@ -58,6 +58,14 @@ TEST_F(PathsTest, WaitsForADirectoryThatIsNotThereYet) {
   EXPECT_EQ(paths_.Read(), Changed{At("proc/capabilities/gpu0")});
 }
 
+TEST_F(PathsTest, WaitsForADirectoryInWhosePlaceIsAFile) {
+  tree_.File("dev", "");
+  ASSERT_TRUE(paths_.Watch(At("dev")).ok());
+  std::filesystem::remove(At("dev"));
+  tree_.File("dev/nvidia0", "");
+  EXPECT_EQ(paths_.Read(), Changed{At("dev")});
+}
+
 TEST_F(PathsTest, FollowsADirectoryThatIsMadeAnew) {
   tree_.File("caps/cap1", "");
   ASSERT_TRUE(paths_.Watch(At("caps")).ok());
