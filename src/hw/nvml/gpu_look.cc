@@ -17,45 +17,60 @@ std::string NameOf(const model::Gpu& gpu) {
   return gpu.index ? fmt::format("{}", *gpu.index) : gpu.pci.ToString();
 }
 
-void TakeIdentity(const model::Gpu& from, model::Gpu& into) {
-  into.index = from.index;
-  into.minor = from.minor;
-  into.uuid = from.uuid;
-  into.name = from.name;
-  into.pci = from.pci;
-  into.pci_device_id = from.pci_device_id;
-  into.pci_subsystem_id = from.pci_subsystem_id;
-  into.serial = from.serial;
-  into.part_number = from.part_number;
-  into.vbios = from.vbios;
-  into.module_id = from.module_id;
-  into.irq = from.irq;
-  into.architecture = from.architecture;
-  into.brand = from.brand;
-  into.compute_major = from.compute_major;
-  into.compute_minor = from.compute_minor;
-  into.cores = from.cores;
-  into.bar1 = from.bar1;
-  into.pcie_generation_max = from.pcie_generation_max;
-  into.pcie_width_max = from.pcie_width_max;
-  into.addressing_mode = from.addressing_mode;
-  into.virtualization_mode = from.virtualization_mode;
+// What an answer lacks is kept where it may be a call that failed.
+template <typename Value>
+void TakeField(const Value& from, Value& into, Gaps gaps) {
+  if (gaps == Gaps::kTaken || from != Value{}) into = from;
 }
 
-// The modes of a GPU without MIG leave it without; with it, what exists on it is kept.
-void TakeModes(const model::Gpu& from, model::Gpu& into) {
-  into.persistence = from.persistence;
-  into.compute_mode = from.compute_mode;
-  into.ecc = from.ecc;
-  into.ecc_pending = from.ecc_pending;
+void TakeIdentity(const model::Gpu& from, model::Gpu& into, Gaps gaps) {
+  const auto take = [&](auto model::Gpu::*field) { TakeField(from.*field, into.*field, gaps); };
+  into.pci = from.pci;
+  take(&model::Gpu::index);
+  take(&model::Gpu::minor);
+  take(&model::Gpu::uuid);
+  take(&model::Gpu::name);
+  take(&model::Gpu::pci_device_id);
+  take(&model::Gpu::pci_subsystem_id);
+  take(&model::Gpu::serial);
+  take(&model::Gpu::part_number);
+  take(&model::Gpu::vbios);
+  take(&model::Gpu::module_id);
+  take(&model::Gpu::irq);
+  take(&model::Gpu::architecture);
+  take(&model::Gpu::brand);
+  take(&model::Gpu::compute_major);
+  take(&model::Gpu::compute_minor);
+  take(&model::Gpu::cores);
+  take(&model::Gpu::bar1);
+  take(&model::Gpu::pcie_generation_max);
+  take(&model::Gpu::pcie_width_max);
+  take(&model::Gpu::addressing_mode);
+  take(&model::Gpu::virtualization_mode);
+}
+
+// The modes of a GPU without MIG leave it without; with it, what exists on it is kept, and so it is
+// where the mode could not be read.
+void TakeModes(const model::Gpu& from, model::Gpu& into, Gaps gaps) {
+  TakeField(from.persistence, into.persistence, gaps);
+  TakeField(from.compute_mode, into.compute_mode, gaps);
+  TakeField(from.ecc, into.ecc, gaps);
+  TakeField(from.ecc_pending, into.ecc_pending, gaps);
   if (!from.mig) {
-    into.mig.reset();
+    if (!from.mig_error) into.mig.reset();
     into.mig_error = from.mig_error;
     return;
   }
   if (!into.mig) into.mig.emplace();
   into.mig->enabled = from.mig->enabled;
   into.mig->pending_enabled = from.mig->pending_enabled;
+}
+
+// A list with a gap is no list: the one before is shown, beside why.
+void TakeInstances(const model::Gpu& from, model::Gpu& into, Gaps gaps) {
+  into.mig_error = from.mig_error;
+  if (gaps == Gaps::kKept && from.mig_error && into.mig) return;
+  into.mig = from.mig;
 }
 
 void ReadModes(DeviceCalls& calls, model::Gpu& gpu) {
@@ -127,14 +142,11 @@ bool ModeChanged(const model::Gpu& known, const model::Gpu& now) {
 
 }  // namespace
 
-void Take(Part part, const model::Gpu& from, model::Gpu& into) {
+void Take(Part part, const model::Gpu& from, model::Gpu& into, Gaps gaps) {
   switch (part) {
-    case Part::kIdentity: TakeIdentity(from, into); return;
-    case Part::kModes: TakeModes(from, into); return;
-    case Part::kInstances:
-      into.mig = from.mig;
-      into.mig_error = from.mig_error;
-      return;
+    case Part::kIdentity: TakeIdentity(from, into, gaps); return;
+    case Part::kModes: TakeModes(from, into, gaps); return;
+    case Part::kInstances: TakeInstances(from, into, gaps); return;
     case Part::kReadings:
       into.readings = from.readings;
       into.pcie_generation = from.pcie_generation;
@@ -143,7 +155,7 @@ void Take(Part part, const model::Gpu& from, model::Gpu& into) {
       into.row_remapping = from.row_remapping;
       return;
     case Part::kHolders:
-      into.memory = from.memory;
+      TakeField(from.memory, into.memory, gaps);
       into.processes = from.processes;
       into.processes_error = from.processes_error;
       return;

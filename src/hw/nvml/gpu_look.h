@@ -45,8 +45,12 @@ struct Parts {
   }
 };
 
-// Copies the fields of one part, and no others.
-void Take(Part part, const model::Gpu& from, model::Gpu& into);
+// What to do with fields that are not there: a call may have failed.
+enum class Gaps : std::uint8_t { kTaken, kKept };
+
+// Copies the fields of one part, and no others. With kKept, a field of identity or shape that
+// `from` lacks stays as it was.
+void Take(Part part, const model::Gpu& from, model::Gpu& into, Gaps gaps = Gaps::kTaken);
 
 struct GpuQuestion {
   model::PciAddress pci;

@@ -70,7 +70,9 @@ hw::nvml::GpuQuestion KnownGpus::Question(const model::PciAddress& pci, Parts pa
   return question;
 }
 
-void KnownGpus::Absorb(const model::PciAddress& pci, const GpuAnswer& answer, Time now) {
+void KnownGpus::Absorb(const model::PciAddress& pci,
+                       const GpuAnswer& answer,
+                       std::optional<Time> whole) {
   Known& known = gpus_[pci];
   if (answer.fault) {
     Unanswered(pci, *answer.fault);
@@ -101,9 +103,23 @@ void KnownGpus::Absorb(const model::PciAddress& pci, const GpuAnswer& answer, Ti
     const bool another =
         part.part == Part::kIdentity && known.gpu.uuid && known.gpu.uuid != part.gpu.uuid;
     if (another) known.gpu = {};
-    hw::nvml::Take(part.part, part.gpu, known.gpu);
+    Take(part, known);
   }
-  if (!known.silent) known.answered = now;
+  if (!known.silent && whole) known.answered = whole;
+}
+
+// Nothing vanishes because a call failed: it is asked for again at the next look.
+void KnownGpus::Take(const PartAnswer& part, Known& known) {
+  const bool failed = !part.problems.empty() || !part.faults.empty();
+  const bool had_mig = known.gpu.mig.has_value();
+  hw::nvml::Take(part.part, part.gpu, known.gpu,
+                 failed ? hw::nvml::Gaps::kKept : hw::nvml::Gaps::kTaken);
+  if (part.part == Part::kIdentity && !part.problems.empty())
+    known.parts[Part::kIdentity].read = false;
+  const bool shape = part.part == Part::kModes || part.part == Part::kInstances;
+  if (!shape || !part.gpu.mig_error) return;
+  known.parts[Part::kInstances].read = false;
+  if (had_mig) known.silent = part.gpu.mig_error->ToString();
 }
 
 void KnownGpus::Unanswered(const model::PciAddress& pci, const model::Fault& fault) {

@@ -47,7 +47,10 @@ class KnownGpus {
   [[nodiscard]] hw::nvml::GpuQuestion Question(const model::PciAddress& pci,
                                                hw::nvml::Parts parts) const;
 
-  void Absorb(const model::PciAddress& pci, const hw::nvml::GpuAnswer& answer, Time now);
+  // `whole`: when it ended; absent where it broke off.
+  void Absorb(const model::PciAddress& pci,
+              const hw::nvml::GpuAnswer& answer,
+              std::optional<Time> whole);
   // The GPU's job was given up, or refused because an earlier one still runs.
   void Unanswered(const model::PciAddress& pci, const model::Fault& fault);
 
@@ -76,6 +79,7 @@ class KnownGpus {
   };
 
   static void Forget(Known& known);
+  static void Take(const hw::nvml::PartAnswer& part, Known& known);
 
   std::map<model::PciAddress, Known> gpus_;
 };
