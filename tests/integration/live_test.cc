@@ -4,6 +4,7 @@
 #include "service/inventory/live.h"
 
 #include <fstream>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -95,17 +96,19 @@ TEST_F(LiveTest, PublishesNothingWhereNothingChanged) {
 TEST_F(LiveTest, TellsWhatSomebodyElseChanged) {
   Settle();
   const SnapshotPtr before = live_->current();
-  Changes told;
-  const auto subscription =
-      live_->Subscribe([&](const SnapshotPtr&, const Changes& changes) { told = changes; });
+  // The first; its links follow.
+  std::optional<Changes> told;
+  const auto subscription = live_->Subscribe([&](const SnapshotPtr&, const Changes& changes) {
+    if (!told) told = changes;
+  });
   machine_.MakeMigDevice(5, 0, 0);
   // The mode is all that is asked for; that it differs has the instances read as well.
   Look(kShape);
   EXPECT_EQ(Gpu(5).mig->instances.size(), 1U);
-  EXPECT_TRUE(told.shape);
-  EXPECT_FALSE(told.identity);
-  EXPECT_EQ(told.changed, std::vector{Gpu(5).pci});
-  EXPECT_EQ(live_->current()->revisions.shape, before->revisions.shape + 1);
+  EXPECT_TRUE(told->shape);
+  EXPECT_FALSE(told->identity);
+  EXPECT_EQ(told->changed, std::vector{Gpu(5).pci});
+  EXPECT_GT(live_->current()->revisions.shape, before->revisions.shape);
   EXPECT_EQ(live_->current()->revisions.identity, before->revisions.identity);
 }
 
@@ -160,6 +163,69 @@ TEST_F(LiveTest, OneThatHangsDelaysNobodyAndIsShownAsItWas) {
   EXPECT_EQ(Gpu(3).compute_mode, before.compute_mode);
 }
 
+TEST_F(LiveTest, WhatALateOneMissedIsReadWhenItIsBack) {
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) {
+    slot.gpus[3].mig_current = slot.gpus[3].mig_pending = 1;
+  });
+  Settle();
+  machine_.HangCall("nvmlDeviceGetComputeMode", 3);
+  live_->Look(kShape);
+  loop_.RunUntil([&] { return driver_->lanes() == 1; });
+  loop_.Advance(20ms);
+  machine_.MakeMigDevice(3, 0, 0);
+  live_->Look({Part::kModes, Part::kInstances});
+  loop_.RunUntilIdle();
+  machine_.ClearCallFaults();
+  while (driver_->lanes() > 0) std::this_thread::yield();
+  loop_.RunUntilIdle();
+  Look({});
+  Look({});
+  EXPECT_EQ(Gpu(3).mig->instances.size(), 1U);
+}
+
+TEST_F(LiveTest, TheAgeOfOneThatHangsIsThatOfItsLastAnswer) {
+  Settle();
+  machine_.HangCall("nvmlDeviceGetComputeMode", 3);
+  live_->Look(kShape);
+  loop_.RunUntil([&] { return StaleCount() == 1; });
+  const auto since = live_->current()->stale.at(Gpu(3).pci).since;
+  Look(kShape);
+  const SnapshotPtr before = live_->current();
+  loop_.Advance(30s);
+  Look(kShape);
+  EXPECT_EQ(live_->current()->stale.at(Gpu(3).pci).since, since);
+  EXPECT_EQ(live_->current(), before);
+}
+
+TEST_F(LiveTest, ACallThatFailsTakesNothingAway) {
+  machine_.MakeMigDevice(5, 0, 0);
+  Settle();
+  const auto shown = [this] {
+    model::Gpu gpu = AtRest(live_->current()->inventory).gpus[5];
+    for (model::GpuInstance& each : gpu.mig->instances) each.memory.reset();  // holders'
+    return gpu;
+  };
+  const model::Gpu before = shown();
+  const Parts all = Parts::All();
+  for (const char* function :
+       {"nvmlDeviceGetMigMode", "nvmlDeviceGetGpuInstances", "nvmlDeviceGetComputeMode",
+        "nvmlDeviceGetName", "nvmlDeviceGetMemoryInfo_v2"}) {
+    machine_.FailCall(function, 5, 999);
+    Look(all);
+    model::Gpu after = shown();
+    after.mig_error = before.mig_error;
+    after.hidden_holders = before.hidden_holders;
+    EXPECT_EQ(after, before) << function;
+    EXPECT_FALSE(live_->current()->inventory.problems.empty()) << function;
+    machine_.ClearCallFaults();
+    Look(kShape);
+    EXPECT_EQ(StaleCount(), 0U) << function;
+    Look(all);
+    EXPECT_EQ(shown(), before) << function;
+    EXPECT_TRUE(live_->current()->inventory.problems.empty()) << function;
+  }
+}
+
 TEST_F(LiveTest, ALostOneKeepsItsNameAndTheOthersStayFresh) {
   Settle();
   machine_.Change([](const sim::Machine&, sim::Slot& slot) { sim::LoseGpu(slot, 2); });
@@ -167,6 +233,46 @@ TEST_F(LiveTest, ALostOneKeepsItsNameAndTheOthersStayFresh) {
   EXPECT_EQ(Gpu(2).uuid, model::GpuUuid(machine_.board(2).uuid));
   EXPECT_EQ(Gpu(2).faults.at(0).kind, model::FaultKind::kLost);
   EXPECT_EQ(StaleCount(), 1U);
+}
+
+TEST_F(LiveTest, OneThatAnswersLaterHasItsLinks) {
+  machine_.HangCall("*", 0);
+  live_->Look(Parts::All());
+  loop_.RunUntil([&] { return StaleCount() == 1; });
+  machine_.ClearCallFaults();
+  while (StaleCount() > 0) Look(kShape);
+  const auto pairs = [&] { return live_->current()->inventory.links.size(); };
+  while (pairs() == 0) loop_.RunUntil([&] { return pairs() > 0; });
+  Look(kShape);
+  loop_.RunUntil([&] { return pairs() >= std::size_t{8 * 7 / 2}; });
+
+  // And keeps them while it does not.
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) { sim::LoseGpu(slot, 0); });
+  Look(kShape);
+  live_->LookAtLinks();
+  Look(kShape);
+  EXPECT_TRUE(driver_->Run("", driver_->LimitsFor({}), [](const auto&, auto&) {}).Done());
+  loop_.RunUntilIdle();
+  EXPECT_EQ(pairs(), std::size_t{8 * 7 / 2});
+}
+
+TEST_F(LiveTest, OneWhoseMigModeChangedHasItsLinksReadAgain) {
+  Settle();
+  const auto linked = [&] {
+    std::set<model::PciAddress> gpus;
+    for (const model::SwitchLinks& each : live_->current()->inventory.switch_links)
+      gpus.insert(each.gpu);
+    return gpus;
+  };
+  ASSERT_EQ(linked().size(), 8U);
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) {
+    slot.gpus[0].mig_current = slot.gpus[0].mig_pending = 1;
+  });
+  Look(kShape);
+  EXPECT_TRUE(driver_->Run("", driver_->LimitsFor({}), [](const auto&, auto&) {}).Done());
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(linked().contains(Gpu(0).pci));
+  EXPECT_EQ(linked().size(), 7U);
 }
 
 TEST_F(LiveTest, ADriverThatWasReloadedIsANewSession) {

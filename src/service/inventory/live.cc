@@ -43,6 +43,14 @@ class Handed {
   Value value_{};
 };
 
+std::set<model::PciAddress> WithMig(const model::Inventory& inventory) {
+  std::set<model::PciAddress> gpus;
+  for (const model::Gpu& gpu : inventory.gpus) {
+    if (gpu.mig && gpu.mig->enabled) gpus.insert(gpu.pci);
+  }
+  return gpus;
+}
+
 }  // namespace
 
 struct Live::DriverAnswer {
@@ -54,9 +62,13 @@ struct Live::DriverAnswer {
 
 // What each GPU says of its links, until all have.
 struct Live::LinkRound {
+  struct Answer {
+    hw::nvml::LinksOfGpu links;
+    bool whole = false;  // no call failed
+  };
   std::uint64_t session = 0;
-  std::size_t awaited = 0;
-  std::vector<hw::nvml::LinksOfGpu> heard;
+  std::set<model::PciAddress> peers;
+  std::vector<Answer> heard;
 };
 
 Live::Live(net::Loop& loop,
@@ -105,7 +117,10 @@ void Live::Begin(MayReopen may_reopen) {
   if (session_ == 0) opened_for_ = hw::BoundToNvidia(bus_);
   if (opened_for_ != hw::BoundToNvidia(bus_) && may_reopen == MayReopen::kYes && Reopen()) return;
   for (const model::PciAddress& pci : known_.addresses()) {
-    if (!late_.contains(pci)) awaited_.insert(pci);
+    if (late_.contains(pci))
+      missed_ |= parts_;
+    else
+      awaited_.insert(pci);
   }
   gather_timer_->After(options_.gather, [this] { Gathered(); });
   AskDriver();
@@ -194,7 +209,7 @@ void Live::HeardGpu(std::uint64_t look,
   if (was_late) late_.erase(late);
   if (look == look_) awaited_.erase(pci);
   if (answer.handle) NoteSession(answer.handle->generation);
-  known_.Absorb(pci, answer, loop_.clock().Now());
+  known_.Absorb(pci, answer, report.Done() ? std::optional(loop_.clock().Now()) : std::nullopt);
   if (answer.session_lost) {
     Reopen();
   } else if (!report.Done()) {
@@ -202,8 +217,7 @@ void Live::HeardGpu(std::uint64_t look,
   }
   if (was_late) {
     Publish();
-    // What it missed meanwhile.
-    if (report.Done()) Look(Parts{});
+    if (report.Done() && !missed_.empty()) Look(std::exchange(missed_, {}));
     return;
   }
   if (awaited_.empty()) Gathered();
@@ -262,7 +276,7 @@ void Live::Gathered() {
     sessions_lost_ = 0;
   }
   Publish();
-  if (session_ != 0 && links_of_ != session_ && late_.empty()) AskLinks();
+  if (session_ != 0 && late_.empty() && LinksWanted()) AskLinks();
   Finish();
 }
 
@@ -275,15 +289,30 @@ void Live::Finish() {
   if (wanted_ && !looking_) Begin();
 }
 
+bool Live::LinksWanted() const {
+  if (links_of_ != session_) return true;
+  const std::set<model::PciAddress> on = WithMig(current_->inventory);
+  const std::vector<hw::nvml::Peer> peers = known_.Peers();
+  return std::any_of(peers.begin(), peers.end(), [&](const hw::nvml::Peer& peer) {
+    const auto asked = linked_.find(peer.pci);
+    return asked == linked_.end() || asked->second != on.contains(peer.pci);
+  });
+}
+
 void Live::AskLinks() {
   links_of_ = session_;
+  linked_.clear();
   const auto round = std::make_shared<LinkRound>();
   round->session = session_;
   const std::vector<hw::nvml::Peer> peers = known_.Peers();
-  round->awaited = peers.size();
+  const std::set<model::PciAddress> on = WithMig(current_->inventory);
   for (const hw::nvml::Peer& peer : peers) {
-    const auto handed = std::make_shared<Handed<hw::nvml::LinksOfGpu>>();
-    handed->Set({peer.pci, {}, {}, 0});
+    linked_.emplace(peer.pci, on.contains(peer.pci));
+    round->peers.insert(peer.pci);
+  }
+  for (const hw::nvml::Peer& peer : peers) {
+    const auto handed = std::make_shared<Handed<LinkRound::Answer>>();
+    handed->Set({{peer.pci, {}, {}, 0}, false});
     nvml_.Submit(
         hw::nvml::KeyOf(peer.pci), nvml_.LimitsFor({}),
         [handed, peer, peers, wanted = session_](const Session& session, CallWatch& watch) {
@@ -291,21 +320,35 @@ void Live::AskLinks() {
           if (session.generation() != wanted) return;
           hw::nvml::Caller call = session.CallerFor(watch);
           hw::nvml::DeviceCalls calls(call, peer.device, peer.pci.ToString());
-          handed->Set(hw::nvml::ReadLinks(calls, peer.pci, peers));
+          hw::nvml::LinksOfGpu links = hw::nvml::ReadLinks(calls, peer.pci, peers);
+          handed->Set({std::move(links), calls.problems().empty() && !calls.over()});
         },
         [this, handed, round, loop = &loop_, alive = alive_](const Driver::Report&) {
           loop->Post([this, handed, round, alive] {
             if (!*alive) return;
             round->heard.push_back(handed->Get());
-            if (round->heard.size() == round->awaited) HeardLinks(*round);
+            if (round->heard.size() == round->peers.size()) HeardLinks(*round);
           });
         });
   }
 }
 
+// What a GPU could not be asked about stays as it was heard before.
 void Live::HeardLinks(LinkRound& round) {
   if (round.session != session_) return;
-  links_ = hw::nvml::Combine(round.heard);
+  for (LinkRound::Answer& answer : round.heard) {
+    const auto [known, first] = heard_links_.try_emplace(answer.links.gpu, answer.links);
+    if (!answer.whole) linked_.erase(answer.links.gpu);
+    if (first || !answer.whole) continue;
+    for (const auto& [peer, path] : known->second.paths)
+      if (!round.peers.contains(peer)) answer.links.paths.emplace(peer, path);
+    for (const auto& [peer, count] : known->second.nvlinks)
+      if (!round.peers.contains(peer)) answer.links.nvlinks.emplace(peer, count);
+    known->second = std::move(answer.links);
+  }
+  std::vector<hw::nvml::LinksOfGpu> all;
+  for (const auto& [gpu, links] : heard_links_) all.push_back(links);
+  links_ = hw::nvml::Combine(all);
   Publish();
 }
 

@@ -81,6 +81,9 @@ class Live {
   void ScanBus();
   void AskDriver();
   void AskGpu(const model::PciAddress& pci);
+  // A GPU answers whose links were not read in this session, or not since its MIG mode changed,
+  // which turns its NVLinks off.
+  [[nodiscard]] bool LinksWanted() const;
   void AskLinks();
   void HeardDriver(const hw::nvml::Driver::Report& report, const DriverAnswer& answer);
   void HeardGpu(std::uint64_t look,
@@ -109,7 +112,9 @@ class Live {
   std::uint32_t count_ = 0;
   std::uint64_t session_ = 0;                  // that the answers came from; 0: none
   std::vector<model::PciAddress> opened_for_;  // the bus as it was then
-  std::uint64_t links_of_ = 0;                 // the session whose links these are
+  std::uint64_t links_of_ = 0;                 // the session in which links were asked for…
+  std::map<model::PciAddress, bool> linked_;   // …of which GPUs, and whether MIG was on
+  std::map<model::PciAddress, hw::nvml::LinksOfGpu> heard_links_;
   hw::nvml::NodeLinks links_;
 
   std::unique_ptr<net::Timer> rest_timer_, gather_timer_;
@@ -118,6 +123,7 @@ class Live {
   std::set<model::PciAddress> awaited_;  // of the look that runs
   // Of looks before, with the number of that look: not asked again until they are back.
   std::map<model::PciAddress, std::uint64_t> late_;
+  hw::nvml::Parts missed_;  // by looks that left out a late one
   std::uint64_t look_ = 0;  // counts looks
   hw::nvml::Parts parts_, next_;
   std::vector<Done> dones_, next_dones_;
