@@ -135,10 +135,7 @@ void Node::ListenToDriver() {
     listener.begun = [this, on_loop](std::uint64_t session,
                                      std::vector<model::PciAddress> unmonitored) {
       on_loop([this, session, unmonitored = std::move(unmonitored)] {
-        listening_ = Listening::kYes;
-        listened_session_ = session;
-        for (const model::PciAddress& gpu : unmonitored)
-          log_.Warn("the driver tells no events of this GPU", {{LogKey::kGpu, gpu.ToString()}});
+        EventsBegun(session, unmonitored);
       });
     };
     listener.ended = [this, on_loop](hw::nvml::Events::End end, std::optional<base::Error> why) {
@@ -151,7 +148,34 @@ void Node::ListenToDriver() {
   for (const model::Gpu& gpu : now.inventory.gpus) {
     if (!now.stale.contains(gpu.pci)) gpus.push_back(gpu.pci);
   }
+  listened_ = {gpus.begin(), gpus.end()};
   events_->Start(std::move(gpus));
+}
+
+void Node::EventsBegun(std::uint64_t session, const std::vector<model::PciAddress>& unmonitored) {
+  listening_ = Listening::kYes;
+  listened_session_ = session;
+  for (const model::PciAddress& gpu : unmonitored) {
+    // One that did not answer is asked again when it does.
+    if (live_->current()->stale.contains(gpu)) {
+      listened_.erase(gpu);
+      continue;
+    }
+    log_.Warn("the driver tells no events of this GPU", {{LogKey::kGpu, gpu.ToString()}});
+  }
+  // What happened while nobody listened.
+  if (!stopped_) live_->Look(kShape);
+}
+
+// The driver takes no GPU into a set that somebody waits for, so the wait begins anew.
+void Node::ListenToNewcomers(const Snapshot& snapshot) {
+  if (listening_ != Listening::kYes || listen_at_once_) return;
+  for (const model::Gpu& gpu : snapshot.inventory.gpus) {
+    if (listened_.contains(gpu.pci) || snapshot.stale.contains(gpu.pci)) continue;
+    listen_at_once_ = true;
+    events_->Stop();
+    return;
+  }
 }
 
 void Node::HeardEvent(const hw::nvml::Event& event) {
@@ -176,21 +200,19 @@ void Node::EventsEnded(hw::nvml::Events::End end, const std::optional<base::Erro
               why ? base::ErrorFields(*why) : base::Log::Fields{});
     live_->Look(kShape);
   }
+  if (std::exchange(listen_at_once_, false)) return ListenToDriver();
   // Released: whoever wanted the session closed has it for a while.
   listen_again_->After(kListenAgain, [this] { ListenToDriver(); });
 }
 
 void Node::Published(const SnapshotPtr& snapshot, const Changes& changes) {
-  if (changes.identity) {
-    log_.Info("GPUs",
-              {{LogKey::kCount, static_cast<std::int64_t>(snapshot->inventory.gpus.size())}});
-    Remember();
-  }
+  if (changes.identity) Remember();
   TellStale(*snapshot);
   if (snapshot->session != listened_session_) {
     listen_again_->Cancel();
     ListenToDriver();
   }
+  ListenToNewcomers(*snapshot);
 }
 
 // Once when a GPU falls silent and once when it is back.
@@ -210,9 +232,20 @@ void Node::TellStale(const Snapshot& snapshot) {
   }
 }
 
+// Also a new session, another index or a problem is another identity of the node; only other GPUs
+// are worth a line.
 void Node::Remember() {
-  const base::Result<void> written =
-      WriteRememberedGpus(options_.state_directory, live_->ToRemember());
+  const auto names = [](const std::vector<service::inventory::Remembered>& gpus) {
+    std::set<model::GpuUuid> uuids;
+    for (const service::inventory::Remembered& each : gpus) uuids.insert(each.uuid);
+    return uuids;
+  };
+  std::vector<service::inventory::Remembered> gpus = live_->ToRemember();
+  if (gpus == remembered_) return;
+  if (names(gpus) != names(remembered_))
+    log_.Info("GPUs", {{LogKey::kCount, static_cast<std::int64_t>(gpus.size())}});
+  remembered_ = std::move(gpus);
+  const base::Result<void> written = WriteRememberedGpus(options_.state_directory, remembered_);
   if (!written.ok())
     log_.Warn("a GPU that does not answer after a restart has no name",
               base::ErrorFields(written.error()));

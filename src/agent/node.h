@@ -57,6 +57,8 @@ class Node {
  private:
   void ListenToKernel();
   void ListenToDriver();
+  void ListenToNewcomers(const service::inventory::Snapshot& snapshot);
+  void EventsBegun(std::uint64_t session, const std::vector<model::PciAddress>& unmonitored);
   void HeardKernel();
   void HeardPaths();
   void HeardEvent(const hw::nvml::Event& event);
@@ -76,11 +78,14 @@ class Node {
   std::unique_ptr<service::inventory::Live> live_;
   std::shared_ptr<void> subscription_;
   std::set<model::PciAddress> told_stale_;
+  std::vector<service::inventory::Remembered> remembered_;
 
   enum class Listening : std::uint8_t { kNo, kBeginning, kYes };
   std::unique_ptr<hw::nvml::Events> events_;
   Listening listening_ = Listening::kNo;
-  std::uint64_t listened_session_ = 0;  // whose events are, or were, listened to
+  std::uint64_t listened_session_ = 0;    // whose events are, or were, listened to
+  std::set<model::PciAddress> listened_;  // of whose GPUs
+  bool listen_at_once_ = false;           // when the wait that was ended for it is over
   std::unique_ptr<net::Timer> listen_again_;
   net::Task stopped_;  // set: we are stopping
 
