@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -64,8 +65,9 @@ const std::set<std::string, std::less<>> kMoving = {"time",     "generation", "h
                                                     "hostname", "readings",   "pcie"};
 // What is read when somebody asks for it.
 const std::set<std::string, std::less<>> kOnDemand = {
-    "time",   "generation", "host",          "hostname",         "readings", "pcie",
-    "memory", "processes",  "hiddenHolders", "processesUnknown", "ecc",      "rowRemapping"};
+    "time", "generation",   "host",      "hostname",      "readings",
+    "pcie", "memory",       "processes", "hiddenHolders", "processesUnknown",
+    "ecc",  "rowRemapping", "problems"};
 
 std::vector<std::string> ThreadNames() {
   std::vector<std::string> names;
@@ -242,11 +244,14 @@ void DayTest::CheckNothingVanished() {
   const auto& gpus = now().inventory.gpus;
   ASSERT_EQ(gpus.size(), std::size_t{kGpus}) << Story();
   for (std::uint32_t i = 0; i < kGpus; ++i) {
-    ASSERT_EQ(gpus[i].uuid, model::GpuUuid(machine_.board(i).uuid)) << Story();
-    ASSERT_EQ(gpus[i].name, machine_.board(i).name) << Story();
-    ASSERT_TRUE(gpus[i].mig.has_value()) << i << "\n" << Story();
-    ASSERT_FALSE(gpus[i].mig->profiles.empty()) << i << "\n" << Story();
-    ASSERT_TRUE(gpus[i].memory.has_value()) << i << "\n" << Story();
+    const model::GpuUuid uuid(machine_.board(i).uuid);
+    const auto gpu = std::find_if(gpus.begin(), gpus.end(),
+                                  [&](const model::Gpu& each) { return each.uuid == uuid; });
+    ASSERT_NE(gpu, gpus.end()) << i << "\n" << Story();
+    ASSERT_EQ(gpu->name, machine_.board(i).name) << Story();
+    ASSERT_TRUE(gpu->mig.has_value()) << i << "\n" << Story();
+    ASSERT_FALSE(gpu->mig->profiles.empty()) << i << "\n" << Story();
+    ASSERT_TRUE(gpu->memory.has_value()) << i << "\n" << Story();
   }
 }
 

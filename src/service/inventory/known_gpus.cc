@@ -135,6 +135,7 @@ hw::nvml::Facts KnownGpus::Facts() const {
   for (const auto& [pci, known] : gpus_) {
     model::Gpu gpu = known.gpu;
     gpu.faults.clear();
+    if (!known.on_bus) gpu.index.reset();  // the driver counts without it
     if (known.fault) gpu.faults.push_back(*known.fault);
     // A list that nobody asked for is not an empty one.
     const auto holders = known.parts.find(Part::kHolders);

@@ -19,6 +19,7 @@ Time At(int seconds) { return Time(std::chrono::seconds(seconds)); }
 model::Gpu Gpu(const model::PciAddress& pci, const std::string& uuid) {
   model::Gpu gpu;
   gpu.pci = pci;
+  gpu.index = model::GpuIndex(0);
   gpu.uuid = model::GpuUuid(uuid);
   gpu.name = "NVIDIA A100-SXM4-40GB";
   gpu.mig.emplace();
@@ -111,6 +112,8 @@ TEST_F(KnownGpusTest, OneThatLeftTheBusStaysWithAFaultAndComesBackAsItself) {
   EXPECT_EQ(Of(kFirst).uuid, model::GpuUuid("GPU-1"));
   EXPECT_EQ(Of(kFirst).faults.at(0).kind, model::FaultKind::kLost);
   EXPECT_EQ(known_.addresses(), std::vector{kSecond});
+  // Which is another's by now.
+  EXPECT_FALSE(Of(kFirst).index.has_value());
 
   known_.OnBus({kFirst, kSecond});
   EXPECT_EQ(known_.Question(kFirst, {}).parts, Parts(kShape));
