@@ -99,6 +99,10 @@ tsan-all: setup-build+test build/tsan/build.ninja ## Every test that sanitizers 
 soak: build ## 16 processes killed at random (SOAK_SECONDS, default 60), then an apply at its every call
 	@tests/torture/soak --build build/release --seconds $(or $(SOAK_SECONDS),60)
 
+.PHONY: rest
+rest: build ## The agent on a simulated DGX with faults, then at rest (REST_SECONDS, default 60): memory, wake-ups, truth
+	@tests/torture/agent-rest --build build/release --seconds $(or $(REST_SECONDS),60)
+
 .PHONY: mutants
 mutants: setup-build+test ## Conditions of the product changed one by one: does a test notice? (MUTANTS='--tenth 3')
 	@tests/mutants/run --jobs $(JOBS) $(MUTANTS)
@@ -128,11 +132,13 @@ tidy: setup-build+test+bench+tidy build/tidy/build.ninja ## clang-tidy, newest c
 
 # Slow and rarely red. CI runs a tenth of each (.ci/run).
 .PHONY: nightly
-nightly: ## Hours: full thread sanitizer, long soak, fuzzing, ten cluster cycles, every mutant, tidy
+nightly: ## Hours: all under sanitizers, long soak, a day and a rest of the agent, fuzzing, ten cluster cycles, every mutant, tidy
 	@PARTITA_TEST_SHARE=1 $(MAKE) asan-all tsan-all
 	@$(MAKE) soak SOAK_SECONDS=600
 	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_OPERATIONS=100000 \
 	  build/release/bin/partita_ledger_disk_test --gtest_filter='RandomLedger.*'
+	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_FAULTS=1000 build/release/bin/partita_day_test
+	@$(MAKE) rest REST_SECONDS=1200
 	@$(MAKE) fuzz FUZZ_SECONDS=300
 	@PARTITA_COMPAT_ALL=1 $(MAKE) compat
 	@PARTITA_E2E_CYCLES=10 $(MAKE) e2e E2E_ONLY=cycles
