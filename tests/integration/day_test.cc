@@ -30,6 +30,7 @@
 #include "sim/state/life.h"
 #include "tests/integration/outside.h"
 #include "tests/integration/simulated_machine.h"
+#include "tests/support/share.h"
 
 namespace partita::integration {
 namespace {
@@ -38,7 +39,8 @@ using base::Value;
 using service::inventory::SnapshotPtr;
 using namespace std::chrono_literals;
 
-constexpr int kLooksADay = 24 * 60 * 2;
+// Two a minute.
+int LooksADay() { return static_cast<int>(24 * 60 * 2 / partita::testing::Share()); }
 constexpr int kGpus = 8;
 
 std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
@@ -69,12 +71,13 @@ const std::set<std::string, std::less<>> kOnDemand = {
     "pcie", "memory",       "processes", "hiddenHolders", "processesUnknown",
     "ecc",  "rowRemapping", "problems"};
 
+// But for the first, and those of sanitizers, which are called like it.
 std::vector<std::string> ThreadNames() {
+  const std::string own = *base::ReadFile("/proc/self/comm");
   std::vector<std::string> names;
   for (const auto& each : std::filesystem::directory_iterator("/proc/self/task")) {
     const base::Result<std::string> name = base::ReadFile(each.path() / "comm");
-    if (name.ok() && each.path().filename() != std::to_string(getpid()))
-      names.push_back(name->substr(0, name->find('\n')));
+    if (name.ok() && *name != own) names.push_back(name->substr(0, name->find('\n')));
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -373,7 +376,7 @@ const std::set<std::string> kNames = {"look",
                                       "post"};
 
 TEST_F(DayTest, OfFaultsLayoutsAndWorkloads) {
-  const std::uint64_t faults = Setting("PARTITA_TEST_FAULTS", 100);
+  const std::uint64_t faults = Setting("PARTITA_TEST_FAULTS", 100 / partita::testing::Share());
   fmt::print("seed {}, {} things happen (PARTITA_TEST_SEED, PARTITA_TEST_FAULTS)\n", Seed(),
              faults);
   ASSERT_NO_FATAL_FAILURE(Start());
@@ -381,8 +384,9 @@ TEST_F(DayTest, OfFaultsLayoutsAndWorkloads) {
   const auto before = Counts();
   std::uint64_t happened = 0;
   // As many faults between two quiet points as a bad hour has.
-  for (std::uint64_t since_quiet = 0; looks_ < kLooksADay;) {
-    const bool something = faults * static_cast<std::uint64_t>(looks_) > happened * kLooksADay;
+  const auto all = static_cast<std::uint64_t>(LooksADay());
+  for (std::uint64_t since_quiet = 0; looks_ < LooksADay();) {
+    const bool something = faults * static_cast<std::uint64_t>(looks_) > happened * all;
     if (something) {
       ++happened;
       if (outside_.Pick(5) == 0)
@@ -411,11 +415,13 @@ TEST_F(DayTest, OfAGpuThatHangsIsToldOnce) {
   const std::size_t lines = line_count_;
   const SnapshotPtr published = live().current();
   const auto before = Counts();
-  PassLooks(kLooksADay);
+  const int looks = LooksADay() / 4;
+  const auto all = static_cast<std::uint64_t>(looks);
+  PassLooks(looks);
   EXPECT_LE(line_count_, lines + 1) << lines_;
   EXPECT_LE(now().revision, published->revision + 1);
-  EXPECT_EQ(CountsSince(before), (std::map<std::string, std::uint64_t>{
-                                     {"look", kLooksADay}, {"post", kLooksADay * (kGpus + 1)}}));
+  EXPECT_EQ(CountsSince(before),
+            (std::map<std::string, std::uint64_t>{{"look", all}, {"post", all * (kGpus + 1)}}));
   ASSERT_NO_FATAL_FAILURE(CheckNothingVanished());
   ASSERT_NO_FATAL_FAILURE(BeQuiet());
 }
