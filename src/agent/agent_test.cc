@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <atomic>
+#include <filesystem>
+#include <map>
 #include <string>
 #include <thread>
 
@@ -33,6 +35,22 @@ TEST_F(AgentTest, StartsServesAndLeavesNothingBehind) {
   EXPECT_FALSE(base::Exists(directory_ + "/http"));
   EXPECT_EQ(base::ReadFile(directory_ + "/run/agent.lock").value(), "");
   EXPECT_TRUE(loop_.ArmedTimers().empty());
+}
+
+TEST_F(AgentTest, WritesNothingAtAStartThatFindsAllAsItWas) {
+  Start();
+  agent_->Stop();
+  loop_.RunUntil([this] { return !ended_.empty(); });
+  const auto files = [this] {
+    std::map<std::string, std::filesystem::file_time_type> all;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(directory_ + "/state"))
+      if (each.is_regular_file()) all[each.path()] = each.last_write_time();
+    return all;
+  };
+  const auto before = files();
+  EXPECT_FALSE(before.empty());
+  Start();
+  EXPECT_EQ(files(), before);
 }
 
 // docs/threads.md has the table of timers.

@@ -78,7 +78,12 @@ base::Result<void> WriteRememberedGpus(const std::string& state_directory,
   }
   Value document = Value::Map();
   document.Set("boot", std::move(boot)).Set("gpus", std::move(list));
-  return base::WriteState(FileIn(state_directory), base::ToJson(document));
+  const base::StateFile file = FileIn(state_directory);
+  const std::string payload = base::ToJson(document);
+  // A start that finds the same GPUs waits for no disk.
+  const base::Result<base::StateRead> before = base::ReadState(file);
+  if (before.ok() && before->payload == payload) return {};
+  return base::WriteState(file, payload);
 }
 
 }  // namespace partita::agent

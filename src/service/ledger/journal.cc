@@ -101,7 +101,8 @@ base::Result<Journal::Opened> Journal::Open(const std::string& directory) {
   TRY(before, ReadRecords(path + ".bak"));
   if (before) TRY_VOID(replay.Add(before->records.whole, path + ".bak"));
   TRY(now, ReadRecords(path));
-  TRY_VOID(journal.OpenFile());
+  // Whoever wrote into it had synced its name before.
+  TRY_VOID(journal.OpenFile(now && !now->bytes.empty() ? Name::kKnown : Name::kNew));
   if (!now) return opened;
   TRY_VOID(replay.Add(now->records.whole, path));
   journal.length_ = now->records.length;
@@ -120,10 +121,11 @@ base::Result<Journal::Opened> Journal::Open(const std::string& directory) {
   return opened;
 }
 
-base::Result<void> Journal::OpenFile() {
+base::Result<void> Journal::OpenFile(Name name) {
   fd_.Reset(open(Path().c_str(), kJournalFlags, kJournalMode));
   if (!fd_.valid()) return base::ErrnoError(fmt::format("open {}", Path()));
   length_ = 0;
+  if (name == Name::kKnown) return {};
   return SyncDirectory(directory_);
 }
 

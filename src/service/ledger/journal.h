@@ -45,8 +45,9 @@ class Journal {
  private:
   explicit Journal(std::string directory) : directory_(std::move(directory)) {}
   [[nodiscard]] std::string Path() const { return directory_ + "/ledger.journal"; }
-  // Begins the file anew if it is not there.
-  base::Result<void> OpenFile();
+  // Begins the file anew if it is not there; a name that the disk may not know yet is synced.
+  enum class Name : std::uint8_t { kKnown, kNew };
+  base::Result<void> OpenFile(Name name);
   base::Result<void> Rotate();
 
   std::string directory_;

@@ -159,6 +159,17 @@ TEST_F(LedgerTest, WritesAllAnewWhereTheSecondHalfFails) {
   EXPECT_EQ(Opened().state().holds.size(), 2U);
 }
 
+TEST_F(LedgerTest, WaitsForNoDiskWhereNothingIsNew) {
+  {
+    Ledger ledger = Opened();
+    Offer(ledger, Gpu(0), Via::kDra);
+  }
+  testing::StartRecording();
+  (void)Opened();
+  for (const testing::DiskStep& step : testing::StopRecording())
+    EXPECT_EQ(step.step, testing::Step::kCreate) << "opened, and nothing more";
+}
+
 TEST_F(LedgerTest, CutsATornTailAndSaysSo) {
   {
     Ledger ledger = Opened();
