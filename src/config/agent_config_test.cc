@@ -46,6 +46,20 @@ TEST(AgentConfig, LetsFlagsAndVariablesWin) {
   EXPECT_EQ(config->host_root.value, "/host");
 }
 
+TEST(AgentConfig, TakesTrueAndFalseForAFlag) {
+  EXPECT_EQ(Parse("")->replace_when_stuck.value, "true");
+  const auto off = Parse("version: partita/v1\nnode: {replaceWhenStuck: false}\n");
+  ASSERT_TRUE(off.ok()) << off.error().ToString();
+  EXPECT_EQ(off->replace_when_stuck.value, "false");
+  const base::Value document = AgentConfigDocument(*off);
+  EXPECT_EQ(*document.Find("node")->Find("replaceWhenStuck"), base::Value(false));
+  EXPECT_NE(Parse("version: partita/v1\nnode: {replaceWhenStuck: maybe}\n")
+                .error()
+                .ToString()
+                .find("expected true or false, not \"maybe\""),
+            std::string::npos);
+}
+
 TEST(AgentConfig, SaysWhichFlagOrVariableIsWrong) {
   EXPECT_EQ(Parse("", {{"log.level", "loud", {OriginKind::kEnvironment, "PARTITA_LOG_LEVEL"}}})
                 .error()
