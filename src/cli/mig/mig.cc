@@ -214,7 +214,8 @@ Command ApplyCommand() {
           "matches is kept, and nothing in use is destroyed: then nothing is changed and the "
           "exit status is 4. Other GPUs are never touched. When a step fails, that GPU is put "
           "back as it was, as far as possible, and what is there is told (status 3); so it is "
-          "after Ctrl-C. Status 5: a mode waits for a GPU reset or a reboot.",
+          "after Ctrl-C. Status 5: a mode waits for a GPU reset or a reboot. Where an agent runs, "
+          "it carries the change out.",
       .options = Joined({GpuOption(), FileOption(), NameOption(), WantOption()}, ChangeOptions()),
       .examples = {{"partita mig apply -f mig.yaml -c all-balanced", "a configuration"},
                    {"partita mig apply --gpu 0 --want 3g.20gb,1g.5gb:4 --yes",
