@@ -148,7 +148,8 @@ def report(figures, table):
         status_rows.append([name, *milliseconds(times), f"{statistics.median(times) / alone:.1f}"])
     median, last = milliseconds(ready)
     return "\n".join([
-        f"## The agent's looks at eight idle GPUs (aims: at rest under {AIM_CALLS} calls, to the snapshot {AIM_EVENT_MS} ms)",
+        "## The agent's looks at eight idle GPUs "
+        f"(aims: under {AIM_CALLS} calls at rest, {AIM_EVENT_MS} ms to the snapshot)",
         "",
         table(rows),
         "",
