@@ -311,6 +311,33 @@ TEST_F(LiveTest, ASessionThatACallKeepsOpenIsTriedAgainWithEachLook) {
   EXPECT_EQ(StaleCount(), 0U);
 }
 
+TEST_F(LiveTest, AGpuThatTheDriverGetsIsReadInANewSession) {
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) {
+    slot.gpus[4].pci_driver = sim::PciDriver::kVfio;
+  });
+  Settle();
+  EXPECT_EQ(live_->current()->inventory.gpus.size(), 7U);
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) {
+    slot.gpus[4].pci_driver = sim::PciDriver::kNvidia;
+  });
+  Look(kShape);
+  ASSERT_EQ(live_->current()->inventory.gpus.size(), 8U);
+  EXPECT_EQ(Gpu(4).uuid, model::GpuUuid(machine_.board(4).uuid));
+  EXPECT_EQ(StaleCount(), 0U);
+  EXPECT_EQ(live_->current()->session, 2U);
+}
+
+TEST_F(LiveTest, ALibraryThatOnlyFailsIsOpenedAgainAFewTimesALook) {
+  Settle();
+  machine_.FailCall("nvmlDeviceGetCount", sim::kNone, hw::nvml::NVML_ERROR_UNKNOWN);
+  Look(kShape);
+  EXPECT_TRUE(live_->current()->inventory.driver_error.has_value());
+  machine_.ClearCallFaults();
+  Look(kShape);
+  EXPECT_FALSE(live_->current()->inventory.driver_error.has_value());
+  EXPECT_LE(live_->current()->session, 5U);
+}
+
 TEST_F(LiveTest, WithoutADriverItSaysWhyAndKeepsNames) {
   Settle();
   machine_.Change(
@@ -420,6 +447,13 @@ TEST_F(EventsTest, HearsSystemEventsInTheNextSessionToo) {
   loop_.RunUntil([&] { return begun_.has_value(); });
   Drive(machine_, 4, sim::PciDriver::kVfio);
   loop_.RunUntil([&] { return moved_ == 1; });
+}
+
+TEST_F(EventsTest, EndsWhereTheDriverLetsNobodyWait) {
+  Start();
+  machine_.FailCall("nvmlEventSetWait", sim::kNone, hw::nvml::NVML_ERROR_UNKNOWN);
+  loop_.RunUntil([&] { return ended_.has_value(); });
+  EXPECT_EQ(ended_, hw::nvml::Events::End::kFailed);
 }
 
 // As on a driver that has none, or has given its one registration away.
