@@ -355,6 +355,11 @@ void DayTest::HappenToAgent() {
 
 // The names in the tables of docs/threads.md.
 const std::set<std::string> kNames = {"look",
+                                      "config",
+                                      "config-settles",
+                                      "kubelet",
+                                      "ledger-flush",
+                                      "stuck",
                                       "gather",
                                       "listen-again",
                                       "uevents",
