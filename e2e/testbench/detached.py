@@ -41,7 +41,8 @@ def keep(cluster: Cluster, announce: Callable[[], None] | None = None) -> int:
             if announce:
                 announce()
             while True:
-                signal.pause()
+                # Not pause(): a signal that comes just before it would be waited for in vain.
+                time.sleep(POLL_SECONDS)
     except Ended:
         say(f"cluster {cluster.name} has ended, and nothing of it is left")
     return 0 if ready else 1

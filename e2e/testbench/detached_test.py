@@ -15,7 +15,7 @@ from testbench import detached
 SECONDS = 60
 
 KEEPER = """
-import signal, sys
+import signal, sys, time
 from pathlib import Path
 from support.shell import Failure, SetupError
 from testbench import detached
@@ -59,7 +59,7 @@ class Background(unittest.TestCase):
                 self.assertIn(words, out)
 
     def test_an_interrupt_while_it_starts_ends_it_too(self) -> None:
-        process = self.keeper(f"signal.alarm({2 * SECONDS}); signal.pause()")
+        process = self.keeper(f"signal.alarm({2 * SECONDS})\n        while True: time.sleep(0.05)")
         self.assertEqual(process.stdout.readline(), "starting\n")
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=SECONDS)
