@@ -1,7 +1,7 @@
 // Sets of system events: GPUs that are bound to the driver or taken from it. As NVIDIA's nvml.h
-// (13.0, go-nvml 0.13) has it; a process may register once in a session, else 999 (the tests of
-// cuda-python, #1992, see "may only be registered once per process"; DCGM registers again after a
-// shutdown and an init).
+// (13.0, go-nvml 0.13) has it, and as an H200 with driver 580 answers
+// (docs/hardware/h200/system-events.txt): one set may register in a session, again and again; any
+// other gets 999, also when the first is free. Who does not wait is told 0 and no event.
 
 #include <string.h>
 
@@ -28,7 +28,8 @@ struct SystemEventSet {
 // All under Session::events_lock.
 SystemEventSet sets[kMaxSystemSets];
 uint32_t next_set = 0;
-uint64_t registered_in = 0;  // the session that has its registration
+uint64_t registered_in = 0;                     // the session that has its registration
+const SystemEventSet* registered_by = nullptr;  // null: a set that is no more
 
 uint64_t Epoch() { return __atomic_load_n(&TheSession().epoch, __ATOMIC_SEQ_CST); }
 
@@ -64,8 +65,9 @@ nvmlReturn_t Register(const nvmlSystemRegisterEventRequest_v1_t& request) {
   SystemEventSet* set = Find(request.set);
   if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   if ((request.eventTypes & ~kTypes) != 0) return NVML_ERROR_NOT_SUPPORTED;
-  if (registered_in == set->epoch) return NVML_ERROR_UNKNOWN;
+  if (registered_in == set->epoch && registered_by != set) return NVML_ERROR_UNKNOWN;
   registered_in = set->epoch;
+  registered_by = set;
   set->types = request.eventTypes;
   set->cursor = now;
   return NVML_SUCCESS;
@@ -82,6 +84,7 @@ nvmlReturn_t FreeSet(nvmlSystemEventSet_t handle) {
   AwaitNoWaits(&set->waits);
   ScopedLock lock(&TheSession().events_lock);
   if (set->closing != 0) set->epoch = 0;  // else the session ended meanwhile: it is another's now
+  if (registered_by == set) registered_by = nullptr;
   return NVML_SUCCESS;
 }
 
@@ -126,7 +129,7 @@ nvmlReturn_t WaitIn(SystemEventSet* set, nvmlSystemEventSetWaitRequest_v1_t* req
     const uint32_t seen = TheStore().Wakeups();
     if (IsCutOff()) return NVML_ERROR_UNKNOWN;
     Take(set, request);
-    if (request->numEvent > 0) return NVML_SUCCESS;
+    if (request->numEvent > 0 || limit == 0) return NVML_SUCCESS;
     const uint64_t gone = MonotonicNow() - start;
     if (gone >= limit) return NVML_ERROR_TIMEOUT;
     TheStore().Sleep(seen, limit - gone);

@@ -30,7 +30,7 @@ class SystemEvents : public testing::Test {
     nvmlSystemEventSetFreeRequest_v1_t request = {nvmlSystemEventSetFreeRequest_v1, set_};
     return nvmlSystemEventSetFree(&request);
   }
-  nvmlReturn_t Wait(unsigned int room = 4, unsigned int ms = 0) {
+  nvmlReturn_t Wait(unsigned int room = 4, unsigned int ms = 1) {
     heard_.assign(room, {});
     nvmlSystemEventSetWaitRequest_v1_t request = {
         nvmlSystemEventSetWaitRequest_v1, ms, set_, heard_.data(), room, 99};
@@ -97,9 +97,18 @@ TEST_F(SystemEvents, OnlyOfTheTypesAskedForAndNoneOfDevices) {
   EXPECT_EQ(nvmlEventSetWait_v2(devices, &event, 0), NVML_ERROR_TIMEOUT);
 }
 
-TEST_F(SystemEvents, AreRegisteredForOnceInASession) {
+TEST_F(SystemEvents, AreSuccessAndNoneForWhoDoesNotWait) {
   ASSERT_EQ(Register(), NVML_SUCCESS);
-  EXPECT_EQ(Register(), NVML_ERROR_UNKNOWN);
+  EXPECT_EQ(Wait(4, 0), NVML_SUCCESS);
+  EXPECT_TRUE(heard_.empty());
+  Drive(4, PciDriver::kVfio);
+  EXPECT_EQ(Wait(4, 0), NVML_SUCCESS);
+  EXPECT_EQ(heard_.size(), 1U);
+}
+
+TEST_F(SystemEvents, AreForOneSetOfASession) {
+  ASSERT_EQ(Register(), NVML_SUCCESS);
+  EXPECT_EQ(Register(), NVML_SUCCESS);
   ASSERT_EQ(Free(), NVML_SUCCESS);
   set_ = Create();
   EXPECT_EQ(Register(), NVML_ERROR_UNKNOWN);

@@ -242,6 +242,8 @@ void Events::State::LookAtSystem() {
   const nvmlReturn_t code = api().system_event_set_wait.pointer()(&request);
   if (code == NVML_ERROR_TIMEOUT) return;
   if (code == NVML_SUCCESS || code == NVML_ERROR_INSUFFICIENT_SIZE) {
+    // Of who hardly waits a driver was seen to say "success" and tell of nothing.
+    if (code == NVML_SUCCESS && request.numEvent == 0) return;
     if (!stopping) listener.driver_moved();
     return;
   }
