@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "agent/mig_at_start.h"
+#include "service/mig/change_wire.h"
 #include "service/mig/layout_check.h"
 
 namespace partita::agent {
@@ -13,6 +14,19 @@ using base::Value;
 
 MigService::MigService(net::Loop& loop, base::Log& log, Node& node, LedgerKeeper& ledger)
     : log_(log), node_(node), ledger_(ledger), changes_(loop, log) {}
+
+void MigService::Register(control::Server& server) {
+  changes_.Register(server);
+  // For whoever only plans: he waits for no change, and has looked himself.
+  server.Register("mig.pinned", [this](const std::shared_ptr<control::Call>& call) {
+    service::mig::PlanLook look;
+    if (node_.running()) {
+      look.node = node_.live().current()->inventory;
+      look.pinned = ledger_.Pinned(look.node);
+    }
+    call->Finish(ToWire(look));
+  });
+}
 
 void MigService::Start(const config::AgentConfig& config,
                        const std::string& state_directory,

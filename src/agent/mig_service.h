@@ -20,7 +20,7 @@ class MigService {
  public:
   MigService(net::Loop& loop, base::Log& log, Node& node, LedgerKeeper& ledger);
 
-  void Register(control::Server& server) { changes_.Register(server); }
+  void Register(control::Server& server);
   // With the node's first look. `done` is called once: where the layout is brought back, after
   // that.
   void Start(const config::AgentConfig& config, const std::string& state_directory, net::Task done);

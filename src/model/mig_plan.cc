@@ -121,11 +121,11 @@ std::variant<GpuPlan, Refusal> PlanGpu(const Gpu& gpu,
   if (auto* impossible = std::get_if<NoLayout>(&layout))
     return Refusal{std::move(impossible->text), "", std::move(impossible->nearest)};
   plan.layout = std::move(std::get<LayoutPlan>(layout));
-  NameBlockers(gpu, plan);
+  NameBlockers(gpu, pinned, plan);
   return plan;
 }
 
-void NameBlockers(const Gpu& gpu, GpuPlan& plan) {
+void NameBlockers(const Gpu& gpu, const PinnedInstances& pinned, GpuPlan& plan) {
   const std::vector<Obstacle>& obstacles = plan.layout.obstacles;
   plan.hidden_blockers = gpu.hidden_holders;
   if (plan.mode == ModeChange::kNone) {
@@ -138,6 +138,14 @@ void NameBlockers(const Gpu& gpu, GpuPlan& plan) {
   } else {
     // A mode change takes the whole GPU: everything that runs on it is in the way.
     plan.blockers = gpu.processes;
+  }
+  plan.given.clear();
+  for (const Obstacle& obstacle : obstacles) {
+    for (const GpuInstance& instance : gpu.mig->instances) {
+      if (instance.id != obstacle.instance || !gpu.uuid) continue;
+      const auto given = pinned.find({*gpu.uuid, instance.profile, instance.placement.start});
+      if (given != pinned.end()) plan.given.push_back({obstacle.place, given->second});
+    }
   }
   plan.blockers_unknown.reset();
   if (plan.mode != ModeChange::kNone || !obstacles.empty())

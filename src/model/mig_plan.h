@@ -2,9 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -24,6 +24,13 @@ struct GpuGoal {
 
 enum class ModeChange : std::uint8_t { kNone, kEnable, kDisable };
 
+// A GPU instance that must stay because somebody was given it.
+struct GivenInstance {
+  PlacedInstance place;
+  std::string to;  // "pod default/train (main)"
+  bool operator==(const GivenInstance&) const = default;
+};
+
 struct GpuPlan {
   ModeChange mode = ModeChange::kNone;
   bool enable = false;   // the mode that is wanted
@@ -36,6 +43,7 @@ struct GpuPlan {
   std::vector<Process> blockers;
   std::vector<HiddenHolder> hidden_blockers;    // so must these, whoever they are
   std::optional<base::Error> blockers_unknown;  // somebody may be in the way: why nobody can say
+  std::vector<GivenInstance> given;             // in the way, whether or not anything runs in them
 
   [[nodiscard]] bool ChangesNothing() const;
   [[nodiscard]] bool Blocked() const {
@@ -56,8 +64,8 @@ struct Refusal {
 // Before Hopper a mode change needs a GPU reset.
 [[nodiscard]] bool ModeNeedsReset(const Gpu& gpu);
 
-// GPU instances that somebody holds or has reserved, of any GPU.
-using PinnedInstances = std::set<InstanceKey>;
+// GPU instances that somebody holds or has reserved, of any GPU, and who.
+using PinnedInstances = std::map<InstanceKey, std::string>;
 
 // The instances of a GPU as the planner sees them: positions in the geometry of this GPU instead of
 // driver ids, and who is in use. A process that the driver assigns to no instance may use any, and
@@ -73,7 +81,7 @@ using PinnedInstances = std::set<InstanceKey>;
 
 // Who is in the way of this plan: of a mode change all who use the GPU, else those in what would
 // have to go.
-void NameBlockers(const Gpu& gpu, GpuPlan& plan);
+void NameBlockers(const Gpu& gpu, const PinnedInstances& pinned, GpuPlan& plan);
 
 // `planner` is for the geometry of this GPU. The plan is exact: GPU instances without compute
 // instances that no device needs go as well.

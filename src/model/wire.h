@@ -92,6 +92,12 @@ struct Writer {
     for (const auto& [key, value] : map) items.Add(Value::List().Add(Of(key)).Add(Of(value)));
     return items;
   }
+  template <HasFields K>
+  static Value Of(const std::map<K, std::string>& map) {
+    Value items = Value::List();
+    for (const auto& [key, value] : map) items.Add(Value::List().Add(Of(key)).Add(Of(value)));
+    return items;
+  }
   static Value Of(const Error& error);
 
  private:
@@ -203,6 +209,19 @@ struct Reader {
     return {};
   }
   static Result<void> Into(std::map<std::string, std::string>& to, const Value& from);
+  template <HasFields K>
+  static Result<void> Into(std::map<K, std::string>& to, const Value& from) {
+    if (from.kind() != Value::Kind::kList) return Not("a list");
+    for (const Value& item : from.items()) {
+      if (item.kind() != Value::Kind::kList || item.items().size() != 2) return Not("a pair");
+      K key = Blank<K>::Make();
+      std::string value;
+      TRY_VOID(Into(key, item.items()[0]), "key");
+      TRY_VOID(Into(value, item.items()[1]), "value");
+      to.emplace(std::move(key), std::move(value));
+    }
+    return {};
+  }
   template <HasFields T>
   static Result<void> Into(T& to, const Value& from) {
     if (from.kind() != Value::Kind::kMap) return Not("a map");

@@ -5,10 +5,12 @@
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/agent_common.sh"
 
-# What a link points to elsewhere is not watched: each reload here is somebody's.
-mkdir "$work/etc"
+# What a link points to elsewhere is not watched, and nothing else happens beside it: each reload here is
+# somebody's.
+mkdir "$work/etc" "$work/link"
 mv "$PARTITA_CONFIG_FILE" "$work/etc/config.yaml"
-ln -s etc/config.yaml "$PARTITA_CONFIG_FILE"
+PARTITA_CONFIG_FILE=$work/link/config.yaml
+ln -s ../etc/config.yaml "$PARTITA_CONFIG_FILE"
 start_agent it
 await it STATUS=running
 other=$work/other.sock

@@ -166,7 +166,7 @@ TEST_F(MigChangesTest, WhatIsPinnedIsInTheLookAndInTheWay) {
     model::PinnedInstances pinned;
     const model::Gpu& gpu = node.gpus[0];
     const model::GpuInstance& first = gpu.mig->instances[0];
-    if (pin) pinned.insert({*gpu.uuid, first.profile, first.placement.start});
+    if (pin) pinned[{*gpu.uuid, first.profile, first.placement.start}] = "pod a/b (c)";
     return pinned;
   };
   changes_->Start(options_);

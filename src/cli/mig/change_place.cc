@@ -212,6 +212,20 @@ BootEnd BootInAgent(Client& client, service::mig::BootChoice choice, const TellN
 
 }  // namespace
 
+Result<model::PinnedInstances> AskPinned(const service::inventory::ReaderOptions& reader) {
+  if (!MayAskAgent(reader)) return model::PinnedInstances();
+  Result<Client> client = Client::Connect();
+  if (!client.ok()) {
+    const ErrorCode code = client.error().code();
+    if (code == ErrorCode::kUnavailable || code == ErrorCode::kDenied)
+      return model::PinnedInstances();
+    return std::move(client).error();
+  }
+  TRY(answer, client->Call("mig.pinned", Value::Map(), {.patience = kPatience}));
+  TRY(look, service::mig::PlanLookFromWire(answer));
+  return std::move(look.pinned);
+}
+
 ChangeEnd ChangePlace::RunHere(const RemoteOrder& order, const Agree& agree, const TellNews& tell) {
   Result<service::mig::ChangeOrder> made = service::mig::MakeOrder(order, tell, &StopFlag());
   if (!made.ok()) return Failed(made.error(), ChangeStatus::kInvalid);

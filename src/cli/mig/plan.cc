@@ -13,6 +13,7 @@
 #include "cli/draw/draw_slices.h"
 #include "cli/draw/quantity.h"
 #include "cli/exit_status.h"
+#include "cli/mig/change_place.h"
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
 #include "cli/mig/request.h"
@@ -137,8 +138,14 @@ void AddPlan(const Gpu& gpu,
   AddPicture("now", gpu, now, look, lines);
   AddPicture("then", model::AfterPlan(gpu, outcome.geometry, plan), then, look, lines);
   AddSteps(outcome, plan, look, lines);
-  if (plan.blockers.empty() && plan.hidden_blockers.empty() && !plan.blockers_unknown) return;
   const Line mark = Line().PadTo(kIndent).Add(look.glyphs().fault, Ink::kFault).Add(" ");
+  for (const model::GivenInstance& given : plan.given) {
+    const std::string text = fmt::format("{} at slice {} was given to {}",
+                                         outcome.geometry.profiles[given.place.profile].name,
+                                         given.place.start, given.to);
+    Append(Wrapped(mark, mark.width(), Clean(text, look.utf8), Ink::kFault, look), lines);
+  }
+  if (plan.blockers.empty() && plan.hidden_blockers.empty() && !plan.blockers_unknown) return;
   const bool known = !plan.blockers.empty() || !plan.hidden_blockers.empty();
   lines.push_back(Line(mark).Add(known ? "blocked until these end:" : "blocked by who may use it:",
                                  Ink::kFault));
@@ -241,6 +248,15 @@ Value OutcomeValue(const Gpu* gpu, const GpuOutcome& outcome) {
   map.Set("steps", std::move(steps))
       .Set("blocked", plan.Blocked())
       .Set("blockers", std::move(blockers));
+  if (!plan.given.empty()) {
+    Value given = Value::List();
+    for (const model::GivenInstance& each : plan.given)
+      given.Add(Value::Map()
+                    .Set("profile", outcome.geometry.profiles[each.place.profile].name)
+                    .Set("start", std::uint64_t{each.place.start})
+                    .Set("to", each.to));
+    map.Set("given", std::move(given));
+  }
   SetUnnamed(map, plan.hidden_blockers, plan.blockers_unknown);
   return map;
 }
@@ -308,7 +324,15 @@ int RunMigPlan(const base::Invocation& invocation) {
     const base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
     if (!goal.ok()) return ReportError(goal.error());
     request->WarnOfLeftOut(node, *goal);
-    const NodePlan plan = service::mig::PlanNode(node, *goal);
+    model::PinnedInstances pinned;
+    if (!options.model) {
+      base::Result<model::PinnedInstances> asked = AskPinned(options.reader);
+      if (asked.ok())
+        pinned = *std::move(asked);
+      else
+        Warn(fmt::format("planned without what pods were given: {}", asked.error().ToString()));
+    }
+    const NodePlan plan = service::mig::PlanNode(node, *goal, pinned);
     Print(options, MigPlanDocument(node, plan),
           [&](const Look& look) { return DrawMigPlan(node, plan, look); });
     // The drawing says why; a document is for a program, and somebody may look at its errors.

@@ -97,11 +97,12 @@ model::PinnedInstances Pinned(const State& state, const model::Inventory& invent
     for (const model::GpuInstance& instance : gpu.mig->instances) {
       const Device place = PlaceOf(gpu, instance);
       // An operation is the one that plans.
-      if (std::any_of(holders.begin(), holders.end(), [&](const Holder& holder) {
-            return !std::holds_alternative<Operation>(holder.owner) &&
-                   Meet(place, holder.use.device);
-          }))
-        pinned.insert({*gpu.uuid, instance.profile, instance.placement.start});
+      const auto held = std::find_if(holders.begin(), holders.end(), [&](const Holder& holder) {
+        return !std::holds_alternative<Operation>(holder.owner) && Meet(place, holder.use.device);
+      });
+      if (held == holders.end()) continue;
+      pinned.emplace(model::InstanceKey{*gpu.uuid, instance.profile, instance.placement.start},
+                     ToString(held->owner));
     }
   }
   return pinned;

@@ -81,10 +81,10 @@ TEST_F(GateTest, NamesForeignInstances) {
 }
 
 TEST_F(GateTest, PinsInstancesThatSomebodyHoldsOrHasReserved) {
-  using Keys = std::set<model::InstanceKey>;
+  using Keys = model::PinnedInstances;
   EXPECT_EQ(Pinned(state_, machine_), Keys());
   Do(Reserve(state_, {pod_, {Mig(0, 1)}}, At(1)));
-  EXPECT_EQ(Pinned(state_, machine_), Keys{Mig(0).instance()});
+  EXPECT_EQ(Pinned(state_, machine_), (Keys{{Mig(0).instance(), ToString(Owner(pod_))}}));
   Do(Release(state_, Mig(0, 1), pod_));
   Do(Withdraw(state_, "p", {Gpu(1)}, At(1)));
   Do(Lock(state_, "p"));
@@ -92,7 +92,8 @@ TEST_F(GateTest, PinsInstancesThatSomebodyHoldsOrHasReserved) {
   Do(EndPlan(state_, "p"));
   Do(Observe(state_, machine_, {}));
   Do(Bind(state_, Gpu(1), train_, At(2)));
-  EXPECT_EQ(Pinned(state_, machine_), (Keys{Mig(0).instance(), Mig(1).instance()}));
+  EXPECT_EQ(Pinned(state_, machine_), (Keys{{Mig(0).instance(), ToString(Owner(train_))},
+                                            {Mig(1).instance(), ToString(Owner(train_))}}));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ std::variant<GpuPlan, Refusal> PlanExactly(const model::Gpu& gpu,
   if (std::holds_alternative<Refusal>(whole)) return whole;
   auto& plan = std::get<GpuPlan>(whole);
   plan.layout = std::move(std::get<model::LayoutPlan>(layout));
-  model::NameBlockers(gpu, plan);
+  model::NameBlockers(gpu, pinned, plan);
   return plan;
 }
 
@@ -193,13 +193,16 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
   for (const model::Obstacle& obstacle : plan.layout.obstacles) {
     const std::vector<std::string> who =
         gpu != nullptr ? WhoUses(*gpu, obstacle) : std::vector<std::string>();
+    std::string is = fmt::format("in use{}{}", who.empty() ? "" : " by ", fmt::join(who, ", "));
     // In use by nobody that is seen or guessed: somebody was given it and has not begun.
-    const bool idle = who.empty() && plan.hidden_blockers.empty();
-    lines.push_back(fmt::format("{}: {} at slice {} is {}{}{}", name,
+    const auto given = std::find_if(
+        plan.given.begin(), plan.given.end(),
+        [&](const model::GivenInstance& each) { return each.place == obstacle.place; });
+    if (given != plan.given.end() && who.empty() && plan.hidden_blockers.empty())
+      is = fmt::format("held by {}, though nothing runs in it", given->to);
+    lines.push_back(fmt::format("{}: {} at slice {} is {}", name,
                                 outcome.geometry.profiles[obstacle.place.profile].name,
-                                obstacle.place.start,
-                                idle ? "held, though nothing runs in it" : "in use",
-                                who.empty() ? "" : " by ", fmt::join(who, ", ")));
+                                obstacle.place.start, is));
   }
   return lines;
 }

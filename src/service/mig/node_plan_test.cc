@@ -134,7 +134,8 @@ TEST(NodePlanTest, LeavesWhatSomebodyHoldsWithoutHavingStartedAnything) {
   model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0 1g.5gb@6")});
   node.gpus[0].uuid = model::GpuUuid("GPU-a");
   const model::ProfileId profile = node.gpus[0].mig->instances[0].profile;
-  const model::PinnedInstances pinned = {{model::GpuUuid("GPU-a"), profile, 0}};
+  const model::PinnedInstances pinned = {
+      {{model::GpuUuid("GPU-a"), profile, 0}, "pod default/train (main)"}};
   const NodePlan one = PlanNode(node, {Target(node, 0, "1g.5gb")}, pinned);
   const auto& kept = std::get<model::GpuPlan>(one.gpus[0].plan).layout.kept;
   ASSERT_EQ(kept.size(), 1U);
@@ -143,7 +144,7 @@ TEST(NodePlanTest, LeavesWhatSomebodyHoldsWithoutHavingStartedAnything) {
   const NodePlan other = PlanNode(node, {Target(node, 0, "7g.40gb")}, pinned);
   EXPECT_TRUE(other.Blocked());
   const std::vector<std::string> reasons = {
-      "GPU 0: 1g.5gb at slice 0 is held, though nothing runs in it"};
+      "GPU 0: 1g.5gb at slice 0 is held by pod default/train (main), though nothing runs in it"};
   EXPECT_EQ(AllReasons(node, other), reasons);
   EXPECT_FALSE(PlanNode(node, {Target(node, 0, "7g.40gb")}).Blocked());
   EXPECT_EQ(AllReasons(node, PlanNode(node, {Mode(node, 0, false)}, pinned)), reasons)
@@ -154,7 +155,7 @@ TEST(NodePlanTest, LeavesTheComputeInstancesOfWhatSomebodyHolds) {
   model::Inventory node = Node({GpuWith(kA100, "3g.20gb@0[1,2]")});
   node.gpus[0].uuid = model::GpuUuid("GPU-a");
   const model::PinnedInstances pinned = {
-      {model::GpuUuid("GPU-a"), node.gpus[0].mig->instances[0].profile, 0}};
+      {{model::GpuUuid("GPU-a"), node.gpus[0].mig->instances[0].profile, 0}, "a pod"}};
   EXPECT_TRUE(PlanNode(node, {Target(node, 0, "3g.20gb")}, pinned).Blocked());
   EXPECT_FALSE(PlanNode(node, {Target(node, 0, "1c.3g.20gb, 2c.3g.20gb")}, pinned).Blocked());
 }
