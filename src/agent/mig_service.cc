@@ -30,11 +30,11 @@ void MigService::Register(control::Server& server) {
 
 void MigService::Start(const config::AgentConfig& config,
                        const std::string& state_directory,
-                       net::Task done) {
+                       const net::Task& done) {
   config_ = config;
   state_directory_ = state_directory;
   Serve();
-  Compare(std::move(done));
+  Compare(done);
 }
 
 void MigService::Serve() {
@@ -70,7 +70,7 @@ void MigService::Serve() {
   changes_.Start(std::move(options));
 }
 
-void MigService::Compare(net::Task done) {
+void MigService::Compare(const net::Task& done) {
   const service::mig::LayoutCheck check =
       CheckLayout(node_.live().current()->inventory, WantedLayoutOf(config_, state_directory_));
   const auto remember = [this, done] {

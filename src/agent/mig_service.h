@@ -23,14 +23,16 @@ class MigService {
   void Register(control::Server& server);
   // With the node's first look. `done` is called once: where the layout is brought back, after
   // that.
-  void Start(const config::AgentConfig& config, const std::string& state_directory, net::Task done);
+  void Start(const config::AgentConfig& config,
+             const std::string& state_directory,
+             const net::Task& done);
   void Stop(net::Task stopped) { changes_.Stop(std::move(stopped)); }
   // Of "agent.state", between Start and Stop, by the configuration in force.
   [[nodiscard]] base::Value State(const config::AgentConfig& config) const;
 
  private:
   void Serve();
-  void Compare(net::Task done);
+  void Compare(const net::Task& done);
   void EndPlan();
 
   base::Log& log_;

@@ -40,7 +40,7 @@ using service::inventory::SnapshotPtr;
 using namespace std::chrono_literals;
 
 // Two a minute.
-int LooksADay() { return static_cast<int>(24 * 60 * 2 / partita::testing::Share()); }
+int LooksADay() { return static_cast<int>(std::uint64_t{2880} / partita::testing::Share()); }
 constexpr int kGpus = 8;
 
 std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
@@ -103,7 +103,7 @@ class DayTest : public ::testing::Test {
     std::filesystem::copy_file(PARTITA_SIM_LIBRARY, library_);
     WriteConfig("info");
   }
-  ~DayTest() override {
+  void TearDown() override {
     machine_.ClearCallFaults();
     if (agent_) {
       agent_->Stop();
