@@ -45,8 +45,8 @@ class ChangePlace {
   std::unique_ptr<service::mig::ChangeProcedure> procedure_;  // once it was needed
 };
 
-// The instances that somebody was given, by the agent of this machine; none where none runs, or only
-// root may ask it.
+// The instances that somebody was given, by the agent of this machine; none where none runs, or
+// only root may ask it.
 [[nodiscard]] base::Result<model::PinnedInstances> AskPinned(
     const service::inventory::ReaderOptions& reader);
 
