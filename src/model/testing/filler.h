@@ -79,6 +79,14 @@ class Filler {
       value[key] = text;
     }
   }
+  template <HasFields K>
+  void Fill(std::map<K, std::string>& value) {
+    for (int i = 0; i < 2; ++i) {
+      K key{};
+      Fill(key);
+      Fill(value[key]);
+    }
+  }
 
  private:
   std::uint32_t last_ = 0;
