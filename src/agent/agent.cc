@@ -1,8 +1,10 @@
 #include "agent/agent.h"
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <type_traits>
 #include <utility>
 
@@ -427,6 +429,8 @@ base::Value Agent::State() const {
 base::Result<void> RunAgent(AgentOptions options) {
   // Whoever reads the log may go.
   std::signal(SIGPIPE, SIG_IGN);
+  // Also where it was replaced: then the kernel calls it "exe".
+  (void)prctl(PR_SET_NAME, "partita");
   // Before the notifier takes its variables out.
   TRY(invoked, Invoked::Now());
   const std::unique_ptr<net::Loop> loop = net::NewLoop();
@@ -447,6 +451,11 @@ base::Result<void> RunAgent(AgentOptions options) {
   if (agent.wants_replacing()) result = ReplaceThisProcess(invoked);
   if (agent.wants_replacing() && !result.ok())
     log.Error("not replaced", base::ErrorFields(result.error()));
+  // Whoever is left in the driver is not waited for: the kernel ends it with the process.
+  if (agent.node().running()) {
+    log.Warn("a call of the driver has not come back: ended without it");
+    std::_Exit(result.ok() ? EXIT_SUCCESS : EXIT_FAILURE);
+  }
   return result;
 }
 

@@ -11,6 +11,7 @@
 #include "agent/ledger_document.h"
 #include "agent/plan_scope.h"
 #include "hw/nvml/quiet_thread.h"
+#include "model/unread.h"
 #include "service/ledger/gate.h"
 #include "service/mig/applied.h"
 
@@ -31,6 +32,14 @@ std::string StampOf(const std::string& path) {
   if (stat(path.c_str(), &about) != 0) return "";
   return fmt::format("{}:{}:{}.{}:{}", about.st_dev, about.st_ino, about.st_mtim.tv_sec,
                      about.st_mtim.tv_nsec, about.st_size);
+}
+
+// Whether the look knows what MIG made of the GPU of this device.
+bool WasRead(const model::Inventory& inventory, const Device& device) {
+  const service::ledger::Board board = service::ledger::BoardOf(device);
+  return std::any_of(inventory.gpus.begin(), inventory.gpus.end(), [&](const model::Gpu& gpu) {
+    return gpu.uuid && gpu.uuid->value() == board.value() && !model::WhyMigUnknown(gpu);
+  });
 }
 
 }  // namespace
@@ -164,7 +173,9 @@ void LedgerKeeper::Observe(const SnapshotPtr& snapshot) {
                      before->revisions.identity != snapshot->revisions.identity ||
                      before->revisions.shape != snapshot->revisions.shape;
   const bool other_layout = ReadLayout();
-  if (other || other_layout) Look(snapshot->inventory, {});
+  if (other || other_layout) Look(snapshot->inventory, unseen_);
+  std::erase_if(unseen_,
+                [&](const Device& device) { return WasRead(snapshot->inventory, device); });
   for (const std::string& id : std::set(to_end_))
     if (TryEndPlan(id, snapshot->inventory)) to_end_.erase(id);
   (void)ledger_->Sweep(Now());
@@ -214,6 +225,8 @@ bool LedgerKeeper::TryEndPlan(const std::string& id, const model::Inventory& inv
   if (locked) {
     (void)ReadLayout();
     Look(inventory, scope);
+    for (const Device& device : scope)
+      if (!WasRead(inventory, device)) unseen_.push_back(device);
   }
   return true;
 }
@@ -263,6 +276,7 @@ base::Result<void> LedgerKeeper::Close() {
   if (syncing_) EndSync();
   flush_timer_->Cancel();
   seen_.reset();
+  unseen_.clear();
   directory_.clear();
   settled_ = false;
   base::Result<void> end;

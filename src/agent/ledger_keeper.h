@@ -100,6 +100,9 @@ class LedgerKeeper {
   service::inventory::SnapshotPtr seen_;
   std::set<std::string> to_end_;  // plans whose end could not be written down
   std::set<std::string> told_foreign_;
+  // Of plans that ended while nobody could read the GPU: what is there once it answers is of their
+  // making.
+  std::vector<Device> unseen_;
 
   std::unique_ptr<net::Timer> flush_timer_;
   std::thread sync_;

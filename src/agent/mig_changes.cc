@@ -265,12 +265,13 @@ std::function<Result<Value>()> MigChanges::BootRun(const JobPtr& job,
 void MigChanges::StopOne(control::Call& call) {
   const std::string ticket = Text(call, "ticket");
   bool found = false;
-  if (running_ && running_->ticket == ticket) {
+  if (!ticket.empty() && running_ && running_->ticket == ticket) {
     running_->stop = true;
     found = true;
   }
-  const auto queued = std::find_if(waiting_.begin(), waiting_.end(),
-                                   [&](const JobPtr& job) { return job->ticket == ticket; });
+  const auto queued = std::find_if(waiting_.begin(), waiting_.end(), [&](const JobPtr& job) {
+    return !ticket.empty() && job->ticket == ticket;
+  });
   if (queued != waiting_.end()) {
     const JobPtr job = *queued;
     waiting_.erase(queued);

@@ -79,6 +79,12 @@ void MigService::Compare(const net::Task& done) {
       log_.Warn("that this boot was seen is not remembered", base::ErrorFields(kept.error()));
     done();
   };
+  // Of what nobody has read nothing can be said: the next start asks again.
+  if (!check.wanted.empty() && !node_.answered()) {
+    log_.Warn("not every GPU has answered: whether MIG is as wanted is not known",
+              {{LogKey::kMig, check.wanted}});
+    return done();
+  }
   if (check.differences.empty()) {
     log_.Debug(check.wanted.empty() ? "no layout of MIG is wanted" : "MIG is as wanted",
                {{LogKey::kMig, check.wanted}});
@@ -87,12 +93,14 @@ void MigService::Compare(const net::Task& done) {
   for (const std::string& difference : check.differences)
     log_.Warn("MIG is not as wanted", {{LogKey::kMig, difference}});
   if (!IsOursToBringBack(check, config_, state_directory_)) return remember();
-  changes_.BringBack(BootChoiceOf(config_), [this, remember](const auto& end) {
-    if (end.status == service::mig::ChangeStatus::kDone)
+  changes_.BringBack(BootChoiceOf(config_), [this, remember, done](const auto& end) {
+    if (end.status == service::mig::ChangeStatus::kDone) {
       log_.Info("MIG was lost by a reboot and brought back", {{LogKey::kMig, end.line}});
-    else
-      log_.Warn("MIG was lost by a reboot and not brought back", {{LogKey::kError, end.line}});
-    remember();
+      return remember();
+    }
+    // Stopped, or hindered by something that may pass: the next start tries again.
+    log_.Warn("MIG was lost by a reboot and not brought back", {{LogKey::kError, end.line}});
+    done();
   });
 }
 

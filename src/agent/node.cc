@@ -1,5 +1,6 @@
 #include "agent/node.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -24,6 +25,10 @@ using service::inventory::SnapshotPtr;
 constexpr Parts kShape = {Part::kModes, Part::kInstances};
 // A driver that refuses events now may give them after its trouble.
 constexpr std::chrono::seconds kListenAgain{30};
+
+// A driver that sleeps takes seconds to wake its GPUs, and of what nobody has read nothing can be
+// said. One that hangs is not waited for longer.
+constexpr std::chrono::seconds kFirstLook{10};
 constexpr std::uint64_t kXidNvlink = 74;
 
 std::string_view NameOf(EventKind kind) {
@@ -40,7 +45,10 @@ std::string_view NameOf(EventKind kind) {
 }  // namespace
 
 Node::Node(net::Loop& loop, base::Log& log)
-    : loop_(loop), log_(log), listen_again_(loop.NewTimer("listen-again")) {}
+    : loop_(loop),
+      log_(log),
+      first_look_(loop.NewTimer("first-look")),
+      listen_again_(loop.NewTimer("listen-again")) {}
 
 Node::~Node() {
   *alive_ = false;
@@ -67,7 +75,22 @@ void Node::Start(const NodeOptions& options, net::Task looked) {
   });
   ListenToKernel();
   live_->Start();
-  live_->Look({}, [looked = std::move(looked)](const SnapshotPtr&) { looked(); });
+  looked_ = std::move(looked);
+  first_look_->After(kFirstLook, [this] { std::exchange(looked_, nullptr)(); });
+  live_->Look({}, [this](const SnapshotPtr&) { TellLooked(); });
+}
+
+bool Node::answered() const {
+  const Snapshot& now = *live_->current();
+  return now.inventory.driver && !now.inventory.driver_error && !live_->waits() &&
+         std::all_of(now.stale.begin(), now.stale.end(),
+                     [](const auto& each) { return each.second.since.has_value(); });
+}
+
+void Node::TellLooked() {
+  if (!looked_ || !(answered() || live_->current()->inventory.driver_error)) return;
+  first_look_->Cancel();
+  std::exchange(looked_, nullptr)();
 }
 
 void Node::ListenToKernel() {
@@ -208,6 +231,11 @@ void Node::EventsEnded(hw::nvml::Events::End end, const std::optional<base::Erro
 void Node::Published(const SnapshotPtr& snapshot, const Changes& changes) {
   if (changes.identity) Remember();
   TellStale(*snapshot);
+  // Not from within a look: what follows looks itself.
+  if (looked_)
+    loop_.Post([this, alive = alive_] {
+      if (*alive) TellLooked();
+    });
   if (snapshot->session != listened_session_) {
     listen_again_->Cancel();
     ListenToDriver();
@@ -263,6 +291,8 @@ void Node::Reopen(std::function<void(base::Result<void>)> done) {
 }
 
 void Node::Stop(net::Task stopped) {
+  first_look_->Cancel();
+  looked_ = nullptr;
   listen_again_->Cancel();
   uevent_watch_.reset();
   path_watch_.reset();

@@ -37,7 +37,8 @@ class Node {
   Node& operator=(const Node&) = delete;
   ~Node();
 
-  // `looked` is called once, after the first look, also where there is no driver.
+  // `looked` is called once: when the driver and every GPU have answered, or there is no driver, or
+  // some do not answer for a while (answered() is false then).
   void Start(const NodeOptions& options, net::Task looked);
   // Lets the driver go. `stopped` is called once.
   void Stop(net::Task stopped);
@@ -49,12 +50,15 @@ class Node {
   // False before Start and once it is stopped.
   [[nodiscard]] bool running() const { return live_ != nullptr; }
   // While it runs.
+  // There is a driver, and everything that was found was read at least once in this life.
+  [[nodiscard]] bool answered() const;
   [[nodiscard]] service::inventory::Live& live() { return *live_; }
   [[nodiscard]] const service::inventory::Live& live() const { return *live_; }
   [[nodiscard]] hw::nvml::Driver& driver() { return *driver_; }
   [[nodiscard]] const std::shared_ptr<hw::nvml::Driver>& shared_driver() const { return driver_; }
 
  private:
+  void TellLooked();
   void ListenToKernel();
   void ListenToDriver();
   void ListenToNewcomers(const service::inventory::Snapshot& snapshot);
@@ -78,6 +82,8 @@ class Node {
   std::unique_ptr<service::inventory::Live> live_;
   std::shared_ptr<void> subscription_;
   std::set<model::PciAddress> told_stale_;
+  net::Task looked_;  // set until the first look is over
+  std::unique_ptr<net::Timer> first_look_;
   std::vector<service::inventory::Remembered> remembered_;
 
   enum class Listening : std::uint8_t { kNo, kBeginning, kYes };

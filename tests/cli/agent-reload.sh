@@ -43,6 +43,8 @@ logged again "bad configuration: the last good one is in force" "lissten"
 echo "$good_config" >"$PARTITA_CONFIG_FILE"
 run 0 partita config reload
 shows "changed: listen, log.format"
+await again RELOADING=1
+await again READY=1
 page /readyz
 shows 200
 

@@ -117,7 +117,7 @@ class DayTest : public ::testing::Test {
                              "/http\nlog: {level: " + level + "}\n";
     PARTITA_CHECK(base::WriteFile(machine_.root() + "/config.yaml", text, 0644).ok());
   }
-  void Start() {
+  void Begin() {
     const config::Origin flag{config::OriginKind::kFlag, "--host-root"};
     const std::string& root = machine_.root();
     agent_.emplace(loop_, log_, agent::Notifier(""),
@@ -130,6 +130,9 @@ class DayTest : public ::testing::Test {
                                        .version = "1.2.3",
                                        .text_format = base::LogFormat::kText});
     agent_->Start([this](const base::Result<void>&) { ended_ = true; });
+  }
+  void Start() {
+    if (!agent_) Begin();
     loop_.RunUntil([this] { return agent_->running() || ended_; });
     ASSERT_TRUE(agent_->running()) << lines_;
   }
@@ -361,6 +364,7 @@ const std::set<std::string> kNames = {"look",
                                       "ledger-flush",
                                       "stuck",
                                       "gather",
+                                      "first-look",
                                       "listen-again",
                                       "uevents",
                                       "paths",
@@ -451,6 +455,11 @@ TEST_F(DayTest, SeesWhatChangedWhileNobodyListened) {
 
 TEST_F(DayTest, ListensToAGpuThatAnswersLater) {
   machine_.HangCall("*", 3);
+  Begin();
+  loop_.Advance(std::chrono::milliseconds(20));  // the look does not wait longer for it
+  loop_.RunUntil([this] { return now().inventory.driver && now().stale.size() == 1; });
+  EXPECT_FALSE(agent_->running()) << "it is not known yet whether this GPU only wakes up";
+  loop_.Advance(std::chrono::seconds(10));
   ASSERT_NO_FATAL_FAILURE(Start());
   ASSERT_EQ(now().stale.size(), 1U);
   machine_.ClearCallFaults();

@@ -10,9 +10,12 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
+#include "base/lock_file.h"
 #include "cli/mig/change.h"
 #include "cli/status/node_source.h"
 #include "service/mig/change_wire.h"
+#include "service/mig/lock.h"
 
 namespace partita::cli {
 namespace {
@@ -65,12 +68,32 @@ Error EndUnknown(const Error& error) {
           "agent did; the same command again goes on from there");
 }
 
+// An agent that runs and whose socket somebody removed: a change beside it would pass its ledger
+// by.
+Result<void> CheckNobodyRuns(const Error& unreachable) {
+  TRY(lock, base::LockFile::Open(base::JoinPath(service::mig::RunDirectory(), "agent.lock")));
+  TRY(ours, lock.Try("partita mig"));
+  if (ours) return {};
+  return Error(ErrorCode::kBusy, fmt::format("an agent runs here, {}, and cannot be asked: {}",
+                                             lock.Holder(), unreachable.ToString()))
+      .WithHint("restart it: systemctl restart partita-agent");
+}
+
 // Nothing: no agent runs here.
 Result<std::optional<Client>> Reach() {
   Result<Client> client = Client::Connect();
-  if (client.ok()) return std::optional(*std::move(client));
+  if (client.ok()) {
+    // One that is stopped or stuck would be waited for as long as a change may take.
+    const Result<Value> state = client->Call("agent.state", Value::Map(), {.patience = kPatience});
+    if (state.ok()) return std::optional(*std::move(client));
+    return state.error().code() == ErrorCode::kUnsupported ? OtherVersion(state.error())
+                                                           : state.error();
+  }
   const ErrorCode code = client.error().code();
-  if (code == ErrorCode::kUnavailable) return std::optional<Client>();
+  if (code == ErrorCode::kUnavailable) {
+    TRY_VOID(CheckNobodyRuns(client.error()));
+    return std::optional<Client>();
+  }
   if (code != ErrorCode::kDenied) return std::move(client).error();
   return std::move(client).error().WithHint("only root changes what GPUs are divided into");
 }
@@ -108,8 +131,11 @@ class Question {
   Result<Value> StopAndAwait() {
     for (;;) {
       const Result<bool> told = Tell();
-      if (!told.ok() && told.error().code() != ErrorCode::kUnavailable) return told.error();
-      if (!told.ok() || *told) return client_.Await(options_);
+      // Too many ask it at present: it is told later.
+      const bool full = !told.ok() && told.error().code() == ErrorCode::kBusy;
+      if (!told.ok() && !full && told.error().code() != ErrorCode::kUnavailable)
+        return told.error();
+      if (!full && (!told.ok() || *told)) return client_.Await(options_);
       CallOptions soon = options_;
       soon.stop = nullptr;
       soon.patience = kBetweenStops;

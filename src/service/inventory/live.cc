@@ -197,6 +197,8 @@ void Live::HeardDriver(const Driver::Report& report, const DriverAnswer& answer)
     session_ = 0;
     driver_error_ = report.error ? report.error : answer.error;
   }
+  // Later than its look waited for it.
+  if (!looking_ && !reopening_) return Publish();
   Gathered();
 }
 

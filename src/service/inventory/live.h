@@ -67,6 +67,8 @@ class Live {
   // answered. One listener.
   void OnLooked(std::function<void(const SnapshotPtr&)> looked) { looked_ = std::move(looked); }
 
+  // Some GPU has not answered a look yet, which went on without it.
+  [[nodiscard]] bool waits() const { return !late_.empty(); }
   [[nodiscard]] bool looking() const { return looking_ || reopening_; }
 
   // What to keep for the next life.
