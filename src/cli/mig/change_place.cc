@@ -71,11 +71,15 @@ Error EndUnknown(const Error& error) {
 // An agent that runs and whose socket somebody removed: a change beside it would pass its ledger
 // by.
 Result<void> CheckNobodyRuns(const Error& unreachable) {
-  TRY(lock, base::LockFile::Open(base::JoinPath(service::mig::RunDirectory(), "agent.lock")));
-  TRY(ours, lock.Try("partita mig"));
+  const std::string path = base::JoinPath(service::mig::RunDirectory(), "agent.lock");
+  if (!base::Exists(path)) return {};
+  Result<base::LockFile> lock = base::LockFile::Open(path);
+  // Whoever may not open it may not change anything either, and is told so by what he tries.
+  if (!lock.ok()) return {};
+  TRY(ours, lock->Try("partita mig"));
   if (ours) return {};
   return Error(ErrorCode::kBusy, fmt::format("an agent runs here, {}, and cannot be asked: {}",
-                                             lock.Holder(), unreachable.ToString()))
+                                             lock->Holder(), unreachable.ToString()))
       .WithHint("restart it: systemctl restart partita-agent");
 }
 
