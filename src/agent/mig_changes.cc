@@ -316,7 +316,7 @@ void MigChanges::Take(const JobPtr& job, bool wait) {
 void MigChanges::Run(const JobPtr& job) {
   running_ = job;
   if (job->changes) log_.Info("a change of MIG begins", {{LogKey::kCommand, job->who}});
-  thread_ = hw::nvml::StartQuietThread("mig-change", [this, job]() mutable {
+  thread_ = hw::nvml::StartQuietThread("mig-change", [this, job = JobPtr(job)]() mutable {
     Result<Value> answer = job->run();
     // Its call is of the loop's thread, which lets it go.
     loop_.Post([this, asked = asked_, job = std::move(job), answer = std::move(answer)]() mutable {
