@@ -13,7 +13,7 @@ using base::LogKey;
 
 std::string Agent::StuckCalls() {
   if (!node_.live().unclosable()) return "";
-  return GivenUpCalls(node_.driver().Running());
+  return fmt::format("{}", fmt::join(node_.driver().Overdue(), ", "));
 }
 
 // What is told comes from a session with a driver, or a set of GPUs, that is no more.

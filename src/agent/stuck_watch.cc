@@ -2,25 +2,12 @@
 
 #include <utility>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 namespace partita::agent {
 namespace {
 
 constexpr std::chrono::seconds kStep{5};
 
 }  // namespace
-
-std::string GivenUpCalls(const std::vector<hw::nvml::CallAt>& running) {
-  std::vector<std::string> calls;
-  for (const hw::nvml::CallAt& call : running) {
-    if (!call.given_up) continue;
-    const std::string what = call.function.empty() ? "a job" : call.function;
-    calls.push_back(call.gpu.empty() ? what : fmt::format("{} on GPU {}", what, call.gpu));
-  }
-  return fmt::format("{}", fmt::join(calls, ", "));
-}
 
 StuckWatch::StuckWatch(net::Loop& loop, Told told)
     : loop_(loop),

@@ -1,22 +1,16 @@
-// A session with the driver that must close and cannot, because a call that was given up never
-// comes back: how long that lasts, and when it is enough.
+// A session with the driver that must close and cannot, because a call never comes back: how long
+// that lasts, and when it is enough.
 #pragma once
 
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "hw/nvml/lanes.h"
 #include "hw/nvml/running_time.h"
 #include "net/loop.h"
 
 namespace partita::agent {
-
-// The calls that were given up and are not back, as part of a sentence: "nvmlDeviceGetName on GPU
-// 0000:07:00.0"; empty: none.
-[[nodiscard]] std::string GivenUpCalls(const std::vector<hw::nvml::CallAt>& running);
 
 // Loop's thread only.
 class StuckWatch {

@@ -67,14 +67,6 @@ TEST_F(StuckWatchTest, DoesNotCountTheTimeInWhichItDidNotRun) {
   EXPECT_EQ(told_, "stuck f ");
 }
 
-TEST(GivenUpCalls, NamesFunctionsAndGpus) {
-  EXPECT_EQ(GivenUpCalls({}), "");
-  EXPECT_EQ(GivenUpCalls({{"0000:07:00.0", "nvmlDeviceGetName", true},
-                          {"0000:0f:00.0", "nvmlDeviceGetUUID", false},
-                          {"", "", true}}),
-            "nvmlDeviceGetName on GPU 0000:07:00.0, a job");
-}
-
 TEST(UnkillableThreads, AreThoseInUninterruptibleSleep) {
   const service::ledger::testing::Scratch tasks;
   const auto thread = [&](const std::string& id, const std::string& stat) {

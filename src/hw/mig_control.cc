@@ -381,7 +381,7 @@ base::Result<void> MigControl::DestroyInstance(const model::PciAddress& gpu,
       }));
 }
 
-base::Result<void> MigControl::MayReset() { return impl_->driver().AwaitGivenUp(); }
+base::Result<void> MigControl::MayReset() { return impl_->driver().AwaitOverdue(); }
 
 base::Result<void> MigControl::Reset(const std::vector<model::PciAddress>& gpus,
                                      const std::atomic<bool>* stop) {

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -143,6 +144,23 @@ TEST_F(AgentStuckTest, OnlySaysSoWhereItMayNot) {
   EXPECT_TRUE(agent_->readiness().ready()) << agent_->readiness().Text();
   EXPECT_EQ(agent_->node().live().current()->stale.size(), 0U);
   EXPECT_FALSE(agent_->wants_replacing());
+}
+
+// Nobody gives it up, as it is no job: it is asked to go, and does not.
+TEST_F(AgentStuckTest, AWaitForEventsThatNeverEndsIsSuchACall) {
+  Start();
+  machine_.HangCall("nvmlEventSetWait", sim::kNone, 1);
+  while (!machine_.AllHang()) std::this_thread::yield();
+  ReplaceTheDriver();
+  loop_.Advance(seconds(60));
+  // Its end is not waited for longer than a stop may take.
+  loop_.Advance(seconds(2));
+  EXPECT_EQ(ended_, "ok");
+  EXPECT_NE(lines_.find("the session with the driver must close, and the wait for events never "
+                        "comes back"),
+            std::string::npos)
+      << lines_;
+  EXPECT_TRUE(agent_->wants_replacing());
 }
 
 // The worst case: a call hangs, the driver's events are waited for, a look is under way.

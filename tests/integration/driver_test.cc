@@ -244,12 +244,14 @@ TEST(Driver, AShareIsAskedToLetGo) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().ToString(), "the driver cannot be released: events has not come back");
   EXPECT_EQ(asked, 1);
+  EXPECT_EQ(driver->Overdue(), std::vector<std::string>{"events"});
   std::thread events([&] {
     WaitFor("to be asked", [&] { return share->wanted(); });
     share.reset();
   });
   EXPECT_TRUE(driver->Exclusive(std::chrono::minutes(1)).ok());
   events.join();
+  EXPECT_TRUE(driver->Overdue().empty());
 }
 
 // Issue: one GPU whose every call hangs. The others stay as they are, can be changed, and what
@@ -287,6 +289,8 @@ TEST(Driver, OneGpuThatHangsInEveryCallCostsTheOthersNothing) {
   EXPECT_NE(refused.error().ToString().find("on GPU " + key + " has not come back"),
             std::string::npos)
       << refused.error().ToString();
+  ASSERT_EQ(driver->Overdue().size(), 1U);
+  EXPECT_TRUE(driver->Overdue()[0].ends_with(" on GPU " + key)) << driver->Overdue()[0];
   EXPECT_TRUE(reader.Read().gpus[5].faults.empty()) << "everything goes on as before";
 
   machine.ClearCallFaults();

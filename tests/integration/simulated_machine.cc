@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -148,10 +149,13 @@ void SimulatedMachine::FailCall(const std::string& function,
   AddCallFault(fault, function);
 }
 
-void SimulatedMachine::HangCall(const std::string& function, std::uint32_t gpu) {
+void SimulatedMachine::HangCall(const std::string& function,
+                                std::uint32_t gpu,
+                                std::uint32_t times) {
   sim::CallFault fault{};
   fault.kind = sim::CallFaultKind::kHang;
   fault.gpu = gpu;
+  fault.remaining = times;
   AddCallFault(fault, function);
 }
 
@@ -185,6 +189,15 @@ void SimulatedMachine::AddCallFault(const sim::CallFault& fault, const std::stri
     }
     Require(false, "no room for another call fault");
   });
+}
+
+bool SimulatedMachine::AllHang() const {
+  const auto slot = std::make_unique<sim::Slot>();
+  store_.Snapshot(slot.get());
+  return std::none_of(std::begin(slot->call_faults), std::end(slot->call_faults),
+                      [](const sim::CallFault& fault) {
+                        return fault.live == 1 && fault.kind == sim::CallFaultKind::kHang;
+                      });
 }
 
 void SimulatedMachine::ClearCallFaults() {

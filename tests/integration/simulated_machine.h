@@ -47,7 +47,10 @@ class SimulatedMachine {
                 std::uint32_t gpu,
                 std::uint32_t code,
                 std::uint32_t times = 0);
-  void HangCall(const std::string& function, std::uint32_t gpu);
+  // Until the faults are cleared: every such call, or the next `times`.
+  void HangCall(const std::string& function, std::uint32_t gpu, std::uint32_t times = 0);
+  // The calls that were to hang, so many times, all do.
+  [[nodiscard]] bool AllHang() const;
   // The next changes of MIG mode stay pending, for this reason.
   void KeepModePending(std::uint32_t gpu, std::uint32_t code, std::uint32_t times = 0);
   // The next GPU instance is made at another place (or of another profile) than asked.

@@ -121,7 +121,13 @@ struct Driver::State : std::enable_shared_from_this<Driver::State> {
   template <typename Condition>
   bool WaitUntil(Lock& lock, nanoseconds limit, Condition condition);
   base::Result<void> Close(Lock& lock);
-  [[nodiscard]] base::Error BusyError(Lock& lock, bool only_given_up = false) const;
+  [[nodiscard]] bool AnyOverdue() const {
+    return given_up > 0 ||
+           std::any_of(shares.begin(), shares.end(), [](const Share* s) { return s->overdue_; });
+  }
+  enum class Who : std::uint8_t { kAll, kOverdue };
+  [[nodiscard]] std::vector<std::string> Users(Lock& lock, Who who) const;
+  [[nodiscard]] base::Error BusyError(Lock& lock, Who who = Who::kAll) const;
   void StartGate(std::function<void()> body);
   void Retire();
 };
@@ -275,17 +281,25 @@ bool Driver::State::WaitUntil(Lock& lock, nanoseconds limit, Condition condition
 
 // False: somebody still uses it.
 bool Driver::State::Drain(Lock& lock, nanoseconds release) {
-  return WaitUntil(lock, release, [this] { return Nobodys(); });
+  const bool drained = WaitUntil(lock, release, [this] { return Nobodys(); });
+  if (!drained)
+    for (Share* share : shares) share->overdue_ = true;
+  return drained;
 }
 
-base::Error Driver::State::BusyError(Lock& lock, bool only_given_up) const {
-  std::vector<std::string> who;
+std::vector<std::string> Driver::State::Users(Lock& lock, Who who) const {
+  std::vector<std::string> users;
   for (const Share* share : shares)
-    if (!only_given_up) who.push_back(share->name_);
+    if (who == Who::kAll || share->overdue_) users.push_back(share->name_);
   lock.unlock();
   for (const CallAt& call : lanes->Running())
-    if (!only_given_up || call.given_up) who.push_back(Describe(call));
+    if (who == Who::kAll || call.given_up) users.push_back(Describe(call));
   lock.lock();
+  return users;
+}
+
+base::Error Driver::State::BusyError(Lock& lock, Who whom) const {
+  std::vector<std::string> who = Users(lock, whom);
   if (who.empty()) who.emplace_back("a job");
   return base::MakeError(base::ErrorCode::kBusy,
                          "the driver cannot be released: {} {} not come back", fmt::join(who, ", "),
@@ -381,12 +395,17 @@ bool Driver::Share::wanted() const {
   return state_->draining || state_->stopping;
 }
 
-base::Result<void> Driver::AwaitGivenUp() {
+base::Result<void> Driver::AwaitOverdue() {
   Lock lock(state_->mutex);
   const bool back =
-      state_->WaitUntil(lock, state_->options.release, [this] { return state_->given_up == 0; });
+      state_->WaitUntil(lock, state_->options.release, [this] { return !state_->AnyOverdue(); });
   if (back) return {};
-  return state_->BusyError(lock, true);
+  return state_->BusyError(lock, State::Who::kOverdue);
+}
+
+std::vector<std::string> Driver::Overdue() const {
+  Lock lock(state_->mutex);
+  return state_->Users(lock, State::Who::kOverdue);
 }
 
 std::unique_ptr<Driver::Share> Driver::ShareSession(std::string name,

@@ -84,6 +84,7 @@ class Driver {
     std::shared_ptr<const Session> session_;
     const std::string name_;
     const std::function<void()> wanted_;
+    bool overdue_ = false;  // it was waited for in vain; guarded by the state's mutex
   };
 
   explicit Driver(Options options);
@@ -114,10 +115,10 @@ class Driver {
   // Blocks, as Release and Reopen do: not in jobs nor completions.
   [[nodiscard]] base::Result<Lease> Exclusive() { return Exclusive(options().release); }
   [[nodiscard]] base::Result<Lease> Exclusive(std::chrono::nanoseconds release);
-  // Whether calls that were given up would keep the session from closing: waits for them as
-  // Exclusive does, with its error, and closes nothing. For whoever begins what only a closed
-  // session can finish.
-  [[nodiscard]] base::Result<void> AwaitGivenUp();
+  // Whether calls that were given up, or a share that did not go when it was asked to, would keep
+  // the session from closing: waits for them as Exclusive does, with its error, and closes nothing.
+  // For whoever begins what only a closed session can finish.
+  [[nodiscard]] base::Result<void> AwaitOverdue();
   // The same as Exclusive for a loop: `done` is called exactly once, on a thread of this object.
   void SubmitExclusive(std::chrono::nanoseconds release,
                        std::function<void(base::Result<Lease>)> done);
@@ -138,6 +139,9 @@ class Driver {
   // on any thread, and must neither block nor end the share. All shares go before the driver does.
   [[nodiscard]] std::unique_ptr<Share> ShareSession(std::string name, std::function<void()> wanted);
 
+  // Who would keep the session from closing, each as part of a sentence: calls that were given up,
+  // "nvmlDeviceGetName on GPU 0000:07:00.0", and shares that did not go when they were asked to.
+  [[nodiscard]] std::vector<std::string> Overdue() const;
   // Which calls run now, also those that were given up.
   [[nodiscard]] std::vector<CallAt> Running() const { return lanes_.Running(); }
   [[nodiscard]] std::size_t lanes() const { return lanes_.lanes(); }

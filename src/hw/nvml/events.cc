@@ -81,6 +81,7 @@ struct Events::State : std::enable_shared_from_this<Events::State> {
   std::map<nvmlDevice_t, model::PciAddress> gpus;
   std::vector<model::PciAddress> unmonitored;
   std::size_t awaited = 0;
+  bool begun = false;  // what comes back from a GPU later is too late
   std::thread thread;
 
   [[nodiscard]] const Api& api() const { return share->session().library().api(); }
@@ -99,6 +100,11 @@ struct Events::State : std::enable_shared_from_this<Events::State> {
     if (!stopping) listener.ended(end, std::move(why));
   }
 
+  // Nothing: the wait has begun without whoever asks.
+  [[nodiscard]] std::optional<nvmlEventSet_t> SetToFill() {
+    const std::scoped_lock lock(mutex);
+    return begun ? std::nullopt : std::optional(set);
+  }
   std::optional<base::Error> Prepare(const Session& session, CallWatch& watch);
   void LookAtSystem();
   void Register(const std::vector<model::PciAddress>& addresses);
@@ -125,6 +131,7 @@ void Events::Start(std::vector<model::PciAddress> gpus) {
   {
     const std::scoped_lock lock(state_->mutex);
     if (state_->thread.joinable()) state_->thread.join();  // it has ended: this waits for nothing
+    state_->begun = false;
     state_->gpus.clear();
     state_->unmonitored.clear();
     state_->awaited = gpus.size();
@@ -159,7 +166,7 @@ std::optional<base::Error> Events::State::Prepare(const Session& session, CallWa
   nvmlEventSet_t made = nullptr;
   const nvmlReturn_t code = call(call.api.event_set_create, &made);
   if (code != NVML_SUCCESS) return NvmlError(call.api.event_set_create.name(), code);
-  std::unique_ptr<Driver::Share> its_share = driver.ShareSession("events", [] {});
+  std::unique_ptr<Driver::Share> its_share = driver.ShareSession("the wait for events", [] {});
   if (!its_share) {
     (void)call(call.api.event_set_free, made);
     return std::nullopt;
@@ -180,15 +187,16 @@ void Events::State::Register(const std::vector<model::PciAddress>& addresses) {
         [state = shared_from_this(), pci](const Session& session, CallWatch& watch) {
           const base::Result<DeviceHandle> handle = session.FindDevice(pci, watch);
           if (!handle.ok()) return;
+          const std::optional<nvmlEventSet_t> wanted = state->SetToFill();
+          if (!wanted) return;
           Caller call = session.CallerFor(watch);
           unsigned long long types = 0;
           if (call(call.api.supported_events, handle->value, &types) != NVML_SUCCESS) return;
           types &= WantedTypes();
           if (types == 0) return;
-          if (call(call.api.register_events, handle->value, types, state->set) == NVML_SUCCESS) {
-            const std::scoped_lock lock(state->mutex);
-            state->gpus[handle->value] = pci;
-          }
+          if (call(call.api.register_events, handle->value, types, *wanted) != NVML_SUCCESS) return;
+          const std::scoped_lock lock(state->mutex);
+          if (!state->begun) state->gpus[handle->value] = pci;
         },
         [state = shared_from_this(), pci](const Driver::Report&) {
           std::unique_lock lock(state->mutex);
@@ -208,6 +216,7 @@ void Events::State::StartThread() {
   sigset_t before;
   sigfillset(&all);
   const std::scoped_lock lock(mutex);
+  begun = true;
   if (stopping) {
     End(Events::End::kReleased, std::nullopt);
     return;
