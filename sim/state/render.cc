@@ -327,6 +327,10 @@ void RenderAll(Renderer& out, const Slot& slot) {
   text.size = 0;
   WriteModules(loaded, &text);
   out.Note(PutFileInPlace(out.Path("proc/modules"), text.bytes, text.size, 0444));
+  text.size = 0;
+  text.Add("%s\n", slot.boot_id);
+  out.Directory(out.Path("proc/sys/kernel/random"));
+  out.Note(PutFileInPlace(out.Path("proc/sys/kernel/random/boot_id"), text.bytes, text.size, 0444));
   if (!loaded) {
     RemoveDriver(out);
     return;

@@ -104,6 +104,17 @@ TEST(Render, DescribesGpusAsTheDriverDoes) {
   EXPECT_NE(node.Text("proc/modules").find("nvidia 14299136"), std::string::npos);
 }
 
+TEST(Render, EveryBootHasItsId) {
+  NodeDirectory node("h200-vm");
+  Render(node);
+  const std::string first = node.Text("proc/sys/kernel/random/boot_id");
+  EXPECT_EQ(first.size(), 37U) << "a UUID and the end of its line";
+  node.Change([&](Slot& slot) { Reboot(node.machine(), slot); });
+  const std::string second = node.Text("proc/sys/kernel/random/boot_id");
+  EXPECT_EQ(second.size(), 37U);
+  EXPECT_NE(second, first);
+}
+
 TEST(Render, MakesTheNodes) {
   NodeDirectory node("dgx-a100-40");
   if (!MayMakeNodes(node)) GTEST_SKIP() << "no CAP_MKNOD: run as root to test device nodes";

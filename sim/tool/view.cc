@@ -21,6 +21,7 @@ namespace partita::sim::tool {
 namespace {
 
 const std::string kRoot = kViewRoot;
+const std::string kBootId = "/proc/sys/kernel/random/boot_id";
 
 // Moves this process to the root of its mount namespace and back to where it was: the root of a
 // chroot is often no mount point, and only a mount point can be told how changes spread.
@@ -90,6 +91,7 @@ base::Result<void> ShowDevices() {
 base::Result<void> ShowProc() {
   TRY_VOID(Bind(kRoot + "/proc/driver", "/proc/driver"));
   TRY_VOID(Bind(kRoot + "/proc/devices", "/proc/devices"));
+  TRY_VOID(Bind(kRoot + kBootId, kBootId));
   if (base::Exists("/proc/modules")) TRY_VOID(Bind(kRoot + "/proc/modules", "/proc/modules"));
   return {};
 }

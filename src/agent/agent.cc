@@ -118,7 +118,7 @@ std::vector<StopStep> Agent::StopSteps() {
        milliseconds(100),
        AtOnce([this] {
          lock_timer_->Cancel();
-         lock_.reset();
+         place_.GiveBack();
        }),
        {"lock"}},
       {"signals", milliseconds(100), AtOnce([this] { signals_.reset(); }), {"signals"}},
@@ -140,6 +140,7 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       options_(std::move(options)),
       keeper_(options_.config, options_.state_directory),
       config_watch_(loop, "config"),
+      place_(options_.run_directory, options_.state_directory),
       lock_timer_(loop.NewTimer("agent-lock")),
       control_(loop, log),
       http_(loop),
@@ -230,24 +231,41 @@ void Agent::OnSignal(int signal) {
 }
 
 void Agent::TakeLock(const Done& done) {
-  base::Result<base::LockFile> file =
-      base::LockFile::Open(base::JoinPath(options_.run_directory, "agent.lock"));
-  if (!file.ok()) return done(std::move(file).error());
-  lock_.emplace(*std::move(file));
-  TryLock(done);
-}
-
-void Agent::TryLock(const Done& done) {
-  const base::Result<bool> ours = lock_->Try("partita agent");
+  const base::Result<bool> ours = place_.Take();
   if (!ours.ok()) return done(ours.error());
   if (*ours) return done({});
-  if (const std::string holder = lock_->Holder(); holder != lock_holder_) {
-    lock_holder_ = holder;
-    log_.Info(fmt::format("waiting for {}, the agent that runs here", holder),
-              {{LogKey::kPath, lock_->path()}});
-    notifier_.Status(fmt::format("waiting for {}, the agent that runs here", holder));
+  if (place_.holder() != lock_holder_) {
+    lock_holder_ = place_.holder();
+    const std::string waiting =
+        fmt::format("waiting for {}, the agent that runs here", lock_holder_);
+    log_.Info(waiting, {{LogKey::kPath, options_.run_directory}});
+    notifier_.Status(waiting);
   }
-  lock_timer_->After(kBetweenLockTries, [this, done] { TryLock(done); });
+  lock_timer_->After(kBetweenLockTries, [this, done] { TakeLock(done); });
+}
+
+void Agent::CheckPlace() {
+  if (!running_) return;
+  if (place_.Lost()) {
+    const base::Result<bool> ours = place_.Take();
+    if (ours.ok() && !*ours) {
+      log_.Error("the agent's lock was removed, and another agent has it now: this one ends",
+                 {{LogKey::kError, place_.holder()}});
+      return Stop();
+    }
+    if (ours.ok())
+      log_.Warn("the agent's lock was removed: it is there again",
+                {{LogKey::kPath, options_.run_directory}});
+    else
+      log_.Error("the agent's lock was removed", base::ErrorFields(ours.error()));
+  }
+  if (!control_.Lost()) return;
+  const base::Result<void> listens = OpenControlSocket();
+  if (listens.ok())
+    log_.Warn("the control socket was removed: it is there again",
+              {{LogKey::kPath, options_.run_directory}});
+  else
+    log_.Error("the control socket was removed", base::ErrorFields(listens.error()));
 }
 
 void Agent::ReadConfig() {
@@ -296,6 +314,7 @@ void Agent::LookAtNode(const Done& done) {
   node_.live().OnLooked([this](const service::inventory::SnapshotPtr& snapshot) {
     ledger_.Observe(snapshot);
     stuck_.Check();
+    CheckPlace();
   });
 }
 

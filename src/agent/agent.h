@@ -16,11 +16,11 @@
 #include "agent/mig_service.h"
 #include "agent/node.h"
 #include "agent/notify.h"
+#include "agent/place.h"
 #include "agent/readiness.h"
 #include "agent/replace.h"
 #include "agent/steps.h"
 #include "agent/stuck_watch.h"
-#include "base/lock_file.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "config/agent_config.h"
@@ -82,7 +82,8 @@ class Agent {
 
   void CatchSignals();
   void TakeLock(const Done& done);
-  void TryLock(const Done& done);
+  // Whoever cleans /run may take away what tells others that an agent runs here.
+  void CheckPlace();
   void ReadConfig();
   void TellConfig();
   void WatchConfig();
@@ -114,7 +115,7 @@ class Agent {
   bool running_ = false;  // started, and not stopping
 
   std::unique_ptr<net::SignalWatch> signals_;
-  std::optional<base::LockFile> lock_;
+  Place place_;
   std::unique_ptr<net::Timer> lock_timer_;
   std::string lock_holder_;  // who is waited for
   control::Server control_;

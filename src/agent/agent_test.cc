@@ -95,6 +95,56 @@ TEST_F(AgentTest, WaitsForTheAgentThatRuns) {
   EXPECT_EQ(second_ended, "ok");
 }
 
+// One that is reached at another place would write the same ledger.
+TEST_F(AgentTest, WaitsForTheAgentThatKeepsItsStateThere) {
+  Start();
+  AgentOptions elsewhere = Options();
+  elsewhere.run_directory = directory_ + "/elsewhere";
+  elsewhere.config.overrides.push_back({"listen", "", {config::OriginKind::kFlag, "--listen"}});
+  std::optional<Agent> second;
+  second.emplace(loop_, log_, Notifier(""), elsewhere);
+  second->Start([](const base::Result<void>&) {});
+  loop_.Advance(seconds(60));
+  EXPECT_NE(lines_.find("and keeps its state in " + directory_ + "/state"), std::string::npos)
+      << lines_;
+  EXPECT_FALSE(second->running());
+  agent_->Stop();
+  loop_.Advance(seconds(1));
+  loop_.RunUntil([&] { return second->running(); });
+  second->Stop();
+  loop_.RunUntilIdle();
+}
+
+TEST_F(AgentTest, IsReachedAgainWhereItsRunDirectoryWasRemoved) {
+  Start();
+  ASSERT_TRUE(base::RemoveTree(directory_ + "/run").ok());
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([this] { return !agent_->node().live().looking(); });
+  EXPECT_TRUE(base::Exists(Socket())) << lines_;
+  EXPECT_NE(base::ReadFile(directory_ + "/run/agent.lock").value(), "");
+  EXPECT_NE(lines_.find("the control socket was removed: it is there again"), std::string::npos);
+  agent_->Stop();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(ended_, "ok");
+  EXPECT_FALSE(base::Exists(Socket()));
+}
+
+TEST_F(AgentTest, EndsWhereAnotherBeganWhenItsLockWasRemoved) {
+  Start();
+  ASSERT_TRUE(base::RemoveTree(directory_ + "/run").ok());
+  std::optional<Agent> second;
+  second.emplace(loop_, log_, Notifier(""), Options());
+  second->Start([](const base::Result<void>&) {});
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(second->running()) << "the state is the first one's";
+  loop_.Advance(seconds(31));
+  loop_.RunUntil([&] { return second->running(); });
+  EXPECT_EQ(ended_, "ok");
+  EXPECT_NE(lines_.find("another agent has it now: this one ends"), std::string::npos) << lines_;
+  second->Stop();
+  loop_.RunUntilIdle();
+}
+
 TEST_F(AgentTest, CanBeStoppedWhileItWaits) {
   Start();
   std::optional<Agent> second;

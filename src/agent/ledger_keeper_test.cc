@@ -265,6 +265,28 @@ TEST_F(LedgerKeeperTest, CountsWhatItsPlansMakeAsOurs) {
   EXPECT_EQ(Count("foreign"), 0);
 }
 
+// It made what is there, and fell silent before its end was seen.
+TEST_F(LedgerKeeperTest, CountsWhatItsPlansMadeAsOursOnceTheGpuAnswers) {
+  Applied();
+  Open();
+  const auto plan = keeper_->BeginPlan(node_, ResetOf(0));
+  ASSERT_TRUE(plan.ok());
+  const auto mig = std::exchange(node_.gpus[0].mig, std::nullopt);
+  node_.gpus[0].faults = {{model::FaultKind::kUnreadable, "it does not answer"}};
+  Look();
+  keeper_->EndPlan(*plan);
+  Look();
+  node_.gpus[0].mig = mig;
+  node_.gpus[0].faults.clear();
+  LayOut(0, {{"2g.10gb", 2, 3}});
+  Look();
+  EXPECT_EQ(Count("foreign"), 0);
+  // What comes later is of somebody else's.
+  LayOut(0, {{"2g.10gb", 2, 3}, {"1g.5gb", 6, 9}});
+  Look();
+  EXPECT_EQ(Count("foreign"), 1);
+}
+
 TEST_F(LedgerKeeperTest, AnOrderTakesOverTheForeignInstancesThatItNames) {
   Applied();
   Open();

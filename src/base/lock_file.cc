@@ -61,6 +61,14 @@ std::string LockFile::Holder() const {
   return fmt::format("pid {} ({})", *pid, line.substr(space + 1));
 }
 
+bool LockFile::Lost() const {
+  struct stat ours {};
+  struct stat there {};
+  if (fstat(fd_.get(), &ours) != 0) return false;
+  if (stat(path_.c_str(), &there) != 0) return errno == ENOENT || errno == ENOTDIR;
+  return ours.st_dev != there.st_dev || ours.st_ino != there.st_ino;
+}
+
 LockFile::~LockFile() {
   // Its name is nobody's from here on. Where that fails, the pid tells.
   if (fd_.valid() && held_) (void)!ftruncate(fd_.get(), 0);

@@ -25,6 +25,8 @@ class LockFile {
   [[nodiscard]] Result<bool> Try(const std::string& command);
   // "pid 4711 (partita mig apply)", of whoever holds it.
   [[nodiscard]] std::string Holder() const;
+  // Somebody removed the file, or put another in its place: who opens it now is not kept out.
+  [[nodiscard]] bool Lost() const;
   [[nodiscard]] const std::string& path() const { return path_; }
 
  private:

@@ -131,9 +131,12 @@ base::Result<std::unique_ptr<Listener>> Listener::Open(const base::ListenAddress
 
 Listener::~Listener() {
   watch_.reset();
+  if (inode_ != 0 && !Lost()) unlink(address_.path.c_str());
+}
+
+bool Listener::Lost() const {
   struct stat there {};
-  if (inode_ != 0 && lstat(address_.path.c_str(), &there) == 0 && there.st_ino == inode_)
-    unlink(address_.path.c_str());
+  return inode_ != 0 && (lstat(address_.path.c_str(), &there) != 0 || there.st_ino != inode_);
 }
 
 void Listener::Start(Loop& loop,

@@ -33,6 +33,8 @@ class Listener {
 
   // With the port that the kernel chose.
   [[nodiscard]] const base::ListenAddress& address() const { return address_; }
+  // Somebody removed its file, or put another in its place: nobody can connect.
+  [[nodiscard]] bool Lost() const;
 
  private:
   Listener(base::ListenAddress address, base::UniqueFd fd)

@@ -10,10 +10,11 @@ await it READY=1
 kill -STOP "${agent[it]}"
 run 1 on_node partita mig apply --gpu 1 --want none --yes
 complains "the agent does not answer"
-kill -CONT "${agent[it]}"
+# It makes its socket again when it looks: not while it is stopped.
 rm "$PARTITA_RUN_DIR/agent.sock"
 run 4 on_node partita mig apply --gpu 1 --want none --yes
 complains "an agent runs here, pid ${agent[it]} (partita agent), and cannot be asked" "restart it"
+kill -CONT "${agent[it]}"
 kill "${agent[it]}"
 ended it 0
 run 0 on_node partita mig show --gpu 1

@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -63,6 +64,19 @@ Error Gone() {
       .WithHint("`journalctl -u partita-agent` says why; ask again when it is back");
 }
 
+// What root does with an answer must be no stranger's to decide: in a directory that others may
+// write, the socket can be anybody's.
+base::Result<void> CheckListener(int fd, const std::string& path) {
+  ucred listener{};
+  socklen_t size = sizeof(listener);
+  if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &size) != 0)
+    return base::ErrnoError("ask who listens at " + path);
+  if (listener.uid == 0 || listener.uid == geteuid()) return {};
+  return base::MakeError(ErrorCode::kConflict, "user {} listens at {}: that is no agent of ours",
+                         listener.uid, path)
+      .WithHint("see who may write into its directory");
+}
+
 }  // namespace
 
 std::string SocketPath() { return base::JoinPath(base::RunDirectory(), "agent.sock"); }
@@ -90,6 +104,7 @@ base::Result<Client> Client::Connect(const std::string& path, milliseconds patie
     }
     poll(nullptr, 0, 20);
   }
+  TRY_VOID(CheckListener(fd.get(), path));
   return Client(std::move(fd));
 }
 

@@ -75,7 +75,10 @@ class Server {
   void Register(std::string name, Method method) { methods_[std::move(name)] = std::move(method); }
 
   // 0600, in place of a socket that a dead agent left. Only root and this user are answered.
+  // Again: at another place, or where the file was lost; who is connected stays so.
   [[nodiscard]] base::Result<void> Listen(const std::string& path);
+  // It listens, and its file is gone or another's.
+  [[nodiscard]] bool Lost() const { return listener_ != nullptr && listener_->Lost(); }
   // Removes the socket and closes every connection; calls that are kept are gone.
   void Stop();
   [[nodiscard]] std::size_t connections() const { return sessions_.size(); }

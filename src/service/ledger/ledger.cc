@@ -14,7 +14,10 @@ namespace decide = ::partita::service::ledger;
 base::Result<Ledger::Opened> Ledger::Open(LedgerFiles files) {
   TRY(opened, Journal::Open(files.directory), "open the ledger");
   std::vector<std::string> warnings = opened.warnings;
-  return Opened{Ledger(std::move(files), std::move(opened)), std::move(warnings)};
+  Ledger ledger(std::move(files), std::move(opened));
+  // Told once: what is damaged is not read again. Where this fails it is, and told again.
+  if (!warnings.empty()) (void)ledger.Fold();
+  return Opened{std::move(ledger), std::move(warnings)};
 }
 
 Ledger::Ledger(LedgerFiles files, Journal::Opened opened)

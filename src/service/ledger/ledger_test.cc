@@ -181,7 +181,7 @@ TEST_F(LedgerTest, CutsATornTailAndSaysSo) {
   ASSERT_EQ(warnings_.size(), 1U);
   EXPECT_EQ(warnings_[0], File("ledger.journal") +
                               ": the last 19 bytes were not a whole record and were cut off");
-  EXPECT_EQ(base::ReadFile(File("ledger.journal")).value(), whole);
+  EXPECT_EQ(base::ReadFile(File("ledger.journal.bak")).value(), whole);
   EXPECT_EQ(ledger.state().offers.size(), 1U);
 }
 
@@ -199,6 +199,23 @@ TEST_F(LedgerTest, KeepsWhatFollowsDamageAndACopyOfIt) {
   EXPECT_EQ(warnings_[0], File("ledger.journal") + ": records 2 to 2 are missing");
   EXPECT_EQ(base::ReadFile(File("ledger.journal.damaged")).value(), bytes);
   EXPECT_EQ(ledger.state().offers.at("GPU-2").via, Via::kNone);
+}
+
+TEST_F(LedgerTest, TellsOfDamageOnce) {
+  {
+    Ledger ledger = Opened();
+    Offer(ledger, Gpu(0), Via::kDra);
+    Offer(ledger, Gpu(2), Via::kNone);
+  }
+  std::string bytes = base::ReadFile(File("ledger.journal")).value();
+  bytes[bytes.find("GPU-0", bytes.find("offer"))] = 'X';
+  ASSERT_TRUE(base::WriteFile(File("ledger.journal"), bytes, 0600).ok());
+  const State left = Opened().state();
+  ASSERT_FALSE(warnings_.empty());
+  EXPECT_EQ(Opened().state(), left);
+  EXPECT_EQ(warnings_, std::vector<std::string>());
+  EXPECT_EQ(base::ReadFile(File("ledger.journal.damaged")).value(), bytes)
+      << "for whoever mends it";
 }
 
 TEST_F(LedgerTest, DoesWithoutADamagedStateFile) {
