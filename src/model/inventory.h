@@ -298,3 +298,20 @@ struct Inventory {
 };
 
 }  // namespace partita::model
+
+// In inventory.cc alone: made in every file that includes this, they took the compiler an eighth of
+// its time.
+extern template class std::vector<partita::model::ComputeInstance>;
+extern template class std::vector<partita::model::ComputeInstanceProfile>;
+extern template class std::vector<partita::model::DeviceNode>;
+extern template class std::vector<partita::model::Fault>;
+extern template class std::vector<partita::model::Gpu>;
+extern template class std::vector<partita::model::GpuInstance>;
+extern template class std::vector<partita::model::GpuInstanceProfile>;
+extern template class std::vector<partita::model::GpuLink>;
+extern template class std::vector<partita::model::HiddenHolder>;
+extern template class std::vector<partita::model::PciAddress>;
+extern template class std::vector<partita::model::Placement>;
+extern template class std::vector<partita::model::Process>;
+extern template class std::vector<partita::model::SwitchLinks>;
+extern template class std::vector<partita::model::VfioGpu>;
