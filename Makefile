@@ -113,9 +113,8 @@ bench: setup-build+bench+compat build/bench/build.ninja ## Figures, each beside 
 	@bench/run --build build/bench
 
 .PHONY: fuzz
-fuzz: setup-build+fuzz build/fuzz/build.ninja ## Every fuzzer for FUZZ_SECONDS (default 30)
-	@scripts/build build/fuzz $(JOBS) fuzzers
-	@scripts/fuzz build/fuzz $(or $(FUZZ_SECONDS),30)
+fuzz: setup-build+fuzz build/fuzz/build.ninja ## Every fuzzer for FUZZ_SECONDS (default 30); FUZZ_SHARE=n: every n-th
+	@scripts/fuzz build/fuzz $(JOBS) $(or $(FUZZ_SECONDS),30) $(FUZZ_SHARE)
 
 .PHONY: format
 format: setup-format ## clang-format on every C++ file

@@ -94,12 +94,13 @@ function(partita_test_program name)
 endfunction()
 
 # partita_test(base SOURCES a_test.cc DEPS …): one GoogleTest program, run by ctest as "base". THREADS:
-# it runs threads of the product, so the thread sanitizer judges it too.
+# it runs threads of the product, so the thread sanitizer judges it too. SANITIZED_NIGHTLY: so long under
+# sanitizers that CI leaves it to `make nightly`.
 function(partita_test name)
   if(NOT PARTITA_TESTS)
     return()
   endif()
-  cmake_parse_arguments(ARG "THREADS" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "THREADS;SANITIZED_NIGHTLY" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
@@ -109,6 +110,9 @@ function(partita_test name)
   partita_precompile(partita_${name}_test test)
   add_test(NAME ${name} COMMAND partita_${name}_test WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
   set(labels unit sanitized)
+  if(ARG_SANITIZED_NIGHTLY)
+    set(labels unit sanitized-nightly)
+  endif()
   if(ARG_THREADS)
     list(APPEND labels threads)
     set_property(GLOBAL APPEND PROPERTY partita_thread_tests partita_${name}_test)
