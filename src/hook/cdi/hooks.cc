@@ -6,7 +6,11 @@
 #include <string_view>
 
 #include "base/text.h"
+#include "hook/cdi/application_profile.h"
 #include "hook/cdi/create_symlinks.h"
+#include "hook/cdi/cuda_compat.h"
+#include "hook/cdi/device_nodes.h"
+#include "hook/cdi/update_ldcache.h"
 #include "hook/flags.h"
 #include "hook/report.h"
 
@@ -23,8 +27,14 @@ struct Hook {
 };
 
 constexpr Hook kHooks[] = {
+    {"chmod", RunChmod},
     {"create-symlinks", RunCreateSymlinks},
+    {"disable-device-node-modification", RunProtectDeviceNodes},
+    {"enable-cuda-compat", RunEnableCudaCompat},
     {"noop", Nothing},
+    {"restrict-proc", RunRestrictProc},
+    {"update-application-profile", RunUpdateApplicationProfile},
+    {"update-ldcache", RunUpdateLdcache},
 };
 
 bool IsFlag(std::string_view word, std::span<const std::string_view> names) {
