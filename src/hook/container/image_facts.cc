@@ -95,6 +95,7 @@ base::Result<ImageFacts> ReadImageFacts(const base::RootDir& root) {
   ImageFacts image;
   image.debian_like = root.Look("/etc/debian_version").ok();
   image.musl = root.Look("/etc/alpine-release").ok();
+  image.has_lib32 = root.Look("/usr/lib32").ok();
   image.has_ld_conf = root.Look(kLdConf).ok();
   TRY(listed, LdConfReader(root).Read());
   image.listed = std::move(listed);
@@ -114,6 +115,15 @@ std::vector<std::string> SystemDirectories(bool debian_like) {
   std::vector<std::string> directories{"/lib", "/usr/lib", "/lib64", "/usr/lib64"};
   if (kHasX32) directories.insert(directories.end(), {"/libx32", "/usr/libx32"});
   return directories;
+}
+
+std::string LibraryDirectory(const ImageFacts& image) {
+  return image.debian_like ? fmt::format("/usr/lib/{}", kTriplet) : "/usr/lib64";
+}
+
+std::string LibraryDirectory32(const ImageFacts& image) {
+  if (image.debian_like) return "/usr/lib/i386-linux-gnu";
+  return image.has_lib32 ? "/usr/lib32" : "/usr/lib";
 }
 
 std::string MuslPathFile() { return fmt::format("/etc/ld-musl-{}.path", kMuslArchitecture); }

@@ -16,6 +16,7 @@ inline constexpr char kLdConfDirectory[] = "/etc/ld.so.conf.d";
 struct ImageFacts {
   bool debian_like = false;  // has /etc/debian_version
   bool musl = false;         // has /etc/alpine-release
+  bool has_lib32 = false;    // has /usr/lib32
   bool has_ld_conf = false;
   std::vector<std::string> listed;  // directories in ld.so.conf and what it includes, in order
   std::vector<std::string> musl_path;
@@ -27,6 +28,9 @@ struct ImageFacts {
 
 // Where the distribution's loader looks by itself.
 [[nodiscard]] std::vector<std::string> SystemDirectories(bool debian_like);
+// Where a package of the distribution would put the driver's libraries.
+[[nodiscard]] std::string LibraryDirectory(const ImageFacts& image);
+[[nodiscard]] std::string LibraryDirectory32(const ImageFacts& image);
 // /etc/ld-musl-x86_64.path
 [[nodiscard]] std::string MuslPathFile();
 

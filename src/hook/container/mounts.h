@@ -18,6 +18,7 @@ struct MountAttributes {
   bool read_only = true;
   bool no_exec = false;
   bool no_devices = true;
+  bool operator==(const MountAttributes&) const = default;
   // Always: no set-user-id programs, no links followed below it (where the kernel can), private.
 };
 

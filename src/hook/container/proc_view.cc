@@ -149,7 +149,8 @@ base::Result<void> ShowProc(const RootDir& root, const RootDir& host, const Proc
   TRY_VOID(CopyTexts(host, memory));
   TRY(gpus, memory.MakeDirectories("/gpus", 0555));
   for (const std::string& gpu : view.gpus) TRY_VOID(ShowHosts(memory, "gpus/" + gpu, true));
-  for (const std::string& file : view.access)
+  if (view.all_capabilities) TRY_VOID(ShowHosts(memory, "capabilities", true));
+  for (const std::string& file : view.all_capabilities ? std::vector<std::string>() : view.access)
     TRY_VOID(ShowHosts(memory, "capabilities/" + file, false));
   return SetAttributes(tree, kShown);
 }

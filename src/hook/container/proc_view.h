@@ -23,6 +23,7 @@ inline constexpr char kDriverProc[] = "/proc/driver/nvidia";
 struct ProcView {
   std::vector<std::string> gpus;    // names in gpus/: "0000:3b:00.0"
   std::vector<std::string> access;  // files below capabilities/: "gpu0/mig/gi1/access"
+  bool all_capabilities = false;    // the whole of capabilities/ instead
   bool operator==(const ProcView&) const = default;
 };
 
