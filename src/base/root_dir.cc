@@ -266,13 +266,13 @@ std::vector<std::string> RootDir::Glob(std::string_view pattern) const {
     std::vector<std::string> next;
     for (const std::string& base : found) {
       if (!IsPattern(component)) {
-        next.push_back(base + "/" + component);
+        next.push_back(fmt::format("{}/{}", base, component));
         continue;
       }
       const Result<std::vector<std::string>> names = List(base.empty() ? "/" : base);
       if (!names.ok()) continue;
       for (const std::string& name : *names) {
-        if (Matches(component, name)) next.push_back(base + "/" + name);
+        if (Matches(component, name)) next.push_back(fmt::format("{}/{}", base, name));
       }
     }
     found = std::move(next);

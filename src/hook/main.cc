@@ -6,6 +6,7 @@
 // libstdc++'s own names the exception and, for that, brings a demangler of 100 kB. Nothing here
 // throws but allocation.
 namespace __gnu_cxx {
+// NOLINTNEXTLINE(bugprone-reserved-identifier): it is libstdc++'s name that counts.
 [[noreturn]] void __verbose_terminate_handler() { std::abort(); }
 }  // namespace __gnu_cxx
 

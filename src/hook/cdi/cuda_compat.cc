@@ -22,7 +22,7 @@ std::vector<std::string> Candidates(const base::RootDir& root, const std::string
   if (!names.ok()) return found;
   for (const std::string& name : *names) {
     if (!name.starts_with(kLibrary)) continue;
-    const base::Result<base::FileFacts> facts = root.Look(directory + "/" + name);
+    const base::Result<base::FileFacts> facts = root.Look(fmt::format("{}/{}", directory, name));
     // A link like libcuda.so.1.1 to the file is no second library.
     if (name.find('.', kLibrary.size()) != std::string::npos && facts.ok() && !facts->IsLink())
       found.push_back(name);

@@ -53,9 +53,10 @@ void LinkSoname(const base::RootDir& root, const std::string& folder, const std:
   if (!sonames.ok()) return;
   for (const std::string& soname : *sonames) {
     if (soname.empty() || soname == name || soname.find('/') != std::string::npos) continue;
-    if (root.Look(folder + "/" + soname).ok()) continue;
+    const std::string link = fmt::format("{}/{}", folder, soname);
+    if (root.Look(link).ok()) continue;
     // Cosmetic here: a folder that cannot be written is told by what does not work.
-    [[maybe_unused]] const base::Result<void> linked = root.PutLink(name, folder + "/" + soname);
+    [[maybe_unused]] const base::Result<void> linked = root.PutLink(name, link);
   }
 }
 

@@ -130,6 +130,7 @@ void Tell(int output, const std::string& text) {
 
 void RunConfined(int program, int output, const std::vector<std::string>& arguments) {
   std::vector<char*> argv;
+  argv.reserve(arguments.size() + 1);
   for (const std::string& each : arguments) argv.push_back(const_cast<char*>(each.c_str()));
   argv.push_back(nullptr);
   char* environment[] = {nullptr};

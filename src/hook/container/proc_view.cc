@@ -53,7 +53,7 @@ void ReadAccess(const RootDir& host, const std::string& below, int depth, HostPr
   constexpr int kDeepest = 5;
   const std::string base_path = std::string(kDriverProc) + "/capabilities";
   for (const std::string& name : Names(host, base_path + below)) {
-    const std::string path = below + "/" + name;
+    const std::string path = fmt::format("{}/{}", below, name);
     const base::Result<base::FileFacts> facts = host.Look(base_path + path);
     if (facts.ok() && facts->IsDirectory() && depth < kDeepest)
       ReadAccess(host, path, depth + 1, proc);
@@ -106,7 +106,8 @@ HostProc ReadHostProc(const RootDir& host) {
   HostProc proc;
   const std::string gpus = std::string(kDriverProc) + "/gpus";
   for (const std::string& name : Names(host, gpus)) {
-    const base::Result<std::string> text = host.Read(gpus + "/" + name + "/information", kMostText);
+    const base::Result<std::string> text =
+        host.Read(fmt::format("{}/{}/information", gpus, name), kMostText);
     const auto minor = text.ok() ? NumberOf(*text, "Device Minor") : std::nullopt;
     if (minor) proc.gpus.emplace(*minor, name);
   }

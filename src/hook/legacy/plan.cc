@@ -179,16 +179,20 @@ class Planner {
             RuleOf(node_.caps_major, minor));
   }
 
+  // "gpu0/mig/gi1/access" of a GPU that was selected.
+  [[nodiscard]] bool IsOfGpus(const std::string& file) const {
+    return std::any_of(minors_.begin(), minors_.end(), [&](std::uint32_t gpu) {
+      return file.starts_with(fmt::format("gpu{}/", gpu));
+    });
+  }
+
   // Whoever changes or watches MIG makes and sees instances later: all of the selected GPUs'.
   base::Result<void> AddAllCapabilities() {
     if (node_.caps_major == 0) return {};  // no MIG here: it has no effect
     for (const auto& [file, minor] : proc_.access) {
       const bool asked = (file == "mig/config" && order_.mig_config) ||
                          (file == "mig/monitor" && order_.mig_monitor);
-      const bool of_gpu = std::any_of(minors_.begin(), minors_.end(), [&](std::uint32_t gpu) {
-        return file.starts_with(fmt::format("gpu{}/", gpu));
-      });
-      if (asked || of_gpu) Allow(RuleOf(node_.caps_major, minor));
+      if (asked || IsOfGpus(file)) Allow(RuleOf(node_.caps_major, minor));
     }
     Mount(base::JoinPath(node_.dev_root, "/dev/nvidia-caps"), "/dev/nvidia-caps", kNodes);
     plan_.proc.all_capabilities = true;
