@@ -64,6 +64,15 @@ base::Result<bool> IsHostRoot(const base::RootDir& root) {
 
 }  // namespace
 
+base::Result<base::RootDir> OpenContainerRoot(const std::string& path) {
+  TRY(root, base::RootDir::Open(path), "the container's root");
+  TRY(host, IsHostRoot(root));
+  if (host)
+    return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's", path)
+        .WithHint("a hook changes files below a container's root only");
+  return root;
+}
+
 base::Result<HookCall> ReadHookCall(std::string_view container_spec) {
   const bool standard_input = container_spec.empty() || container_spec == "-";
   base::Result<std::string> text = standard_input
@@ -72,11 +81,7 @@ base::Result<HookCall> ReadHookCall(std::string_view container_spec) {
   if (!text.ok()) return std::move(text).error();
   TRY(state, oci::ParseState(*text));
   TRY(path, RootOf(state), "find the container's root");
-  TRY(root, base::RootDir::Open(path), "the container's root");
-  TRY(host, IsHostRoot(root));
-  if (host)
-    return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's", path)
-        .WithHint("a hook changes files below a container's root only");
+  TRY(root, OpenContainerRoot(path));
   return HookCall{std::move(state), std::move(root)};
 }
 

@@ -18,4 +18,7 @@ struct HookCall {
 // the state's, else that of the bundle's config.json; the host's own root is refused.
 [[nodiscard]] base::Result<HookCall> ReadHookCall(std::string_view container_spec);
 
+// A container's root by its path; the host's own is refused (kInvalid).
+[[nodiscard]] base::Result<base::RootDir> OpenContainerRoot(const std::string& path);
+
 }  // namespace partita::hook

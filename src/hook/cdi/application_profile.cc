@@ -12,11 +12,6 @@ constexpr char kDirectory[] = "/etc/nvidia/nvidia-application-profiles-rc.d";
 constexpr char kFile[] = "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
 constexpr std::uint32_t kBits = 64;
 
-base::Result<void> Write(const base::RootDir& root, const std::string& text) {
-  TRY(made, root.MakeDirectories(kDirectory, 0555));
-  return root.Replace(kFile, text, 0444);
-}
-
 }  // namespace
 
 std::optional<std::uint64_t> VisibleMask(const std::set<std::uint32_t>& minors) {
@@ -34,6 +29,11 @@ std::string ApplicationProfile(std::uint64_t mask) {
       mask);
 }
 
+base::Result<void> WriteApplicationProfile(const base::RootDir& root, std::uint64_t mask) {
+  TRY(made, root.MakeDirectories(kDirectory, 0555));
+  return root.Replace(kFile, ApplicationProfile(mask), 0444);
+}
+
 base::Result<void> UpdateApplicationProfile(const HookCall& call, const Report& report) {
   const std::set<std::uint32_t> minors = ReadInjectedNodes(call.root).gpus;
   for (const std::uint32_t minor : minors) {
@@ -42,7 +42,7 @@ base::Result<void> UpdateApplicationProfile(const HookCall& call, const Report& 
   }
   const auto mask = VisibleMask(minors);
   if (!mask) return {};
-  base::Result<void> written = Write(call.root, ApplicationProfile(*mask));
+  base::Result<void> written = WriteApplicationProfile(call.root, *mask);
   const auto native = written.ok() ? std::nullopt : written.error().native();
   if (!native || native->value != EROFS) return written;
   report.Warning(written.error().ToString() + ": programs that draw may see no GPU");

@@ -17,6 +17,10 @@ namespace partita::hook {
 [[nodiscard]] std::optional<std::uint64_t> VisibleMask(const std::set<std::uint32_t>& minors);
 [[nodiscard]] std::string ApplicationProfile(std::uint64_t mask);
 
+// In the place of one from an earlier start.
+[[nodiscard]] base::Result<void> WriteApplicationProfile(const base::RootDir& root,
+                                                         std::uint64_t mask);
+
 [[nodiscard]] base::Result<void> UpdateApplicationProfile(const HookCall& call,
                                                           const Report& report);
 [[nodiscard]] base::Result<void> RunUpdateApplicationProfile(std::span<const std::string> arguments,

@@ -78,7 +78,8 @@ base::Result<void> RunRestrictProc(std::span<const std::string> arguments, const
   TRY(flags, Flags::Parse(arguments, kOnlyTheState));
   TRY(call, ReadHookCall(flags.Value("container-spec")));
   TRY(host, RootDir::Open("/"));
-  return ShowProc(call.root, host, ViewFor(ReadInjectedNodes(call.root), ReadHostProc(host)));
+  TRY(held, HoldProc(host, ViewFor(ReadInjectedNodes(call.root), ReadHostProc(host))));
+  return ShowProc(call.root, held);
 }
 
 base::Result<void> ChangeModes(const HookCall& call,

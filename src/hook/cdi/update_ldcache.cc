@@ -60,13 +60,6 @@ void LinkSoname(const base::RootDir& root, const std::string& folder, const std:
   }
 }
 
-void LinkSonames(const base::RootDir& root, std::span<const std::string> folders) {
-  for (const std::string& folder : folders) {
-    for (const std::string& path : root.Glob(folder + "/lib*.so.*"))
-      LinkSoname(root, folder, path.substr(path.rfind('/') + 1));
-  }
-}
-
 }  // namespace
 
 base::Result<void> CheckFolder(std::string_view folder) {
@@ -98,6 +91,13 @@ base::Result<void> WriteLoaderFiles(const base::RootDir& root, const LoaderFiles
   TRY_VOID(AddLdConf(root, "00-nvcr", files.folders));
   TRY_VOID(AddLdConf(root, "zz-nvcr", files.system));
   return AppendMuslPath(root, files.musl);
+}
+
+void LinkSonames(const base::RootDir& root, std::span<const std::string> folders) {
+  for (const std::string& folder : folders) {
+    for (const std::string& path : root.Glob(folder + "/lib*.so.*"))
+      LinkSoname(root, folder, path.substr(path.rfind('/') + 1));
+  }
 }
 
 base::Result<void> UpdateLdcache(const HookCall& call,

@@ -35,6 +35,9 @@ struct UpdateLdcacheOptions {
                                            std::string_view prefix,
                                            std::span<const std::string> directories);
 
+// The links that ldconfig would make in these folders, to the names that libraries call themselves.
+void LinkSonames(const base::RootDir& root, std::span<const std::string> folders);
+
 [[nodiscard]] base::Result<void> RunUpdateLdcache(std::span<const std::string> arguments,
                                                   const Report& report);
 

@@ -64,25 +64,18 @@ void ReadAccess(const RootDir& host, const std::string& below, int depth, HostPr
   }
 }
 
-base::Result<void> CopyTexts(const RootDir& host, const RootDir& memory) {
-  for (const char* name : {"params", "version", "registry"}) {
-    base::Result<std::string> text = host.Read(std::string(kDriverProc) + "/" + name, kMostText);
-    if (!text.ok()) continue;  // older drivers lack some
-    const bool params = std::string_view(name) == "params";
-    TRY_VOID(memory.WriteNew(name, params ? ProtectedParams(*text).value_or(*text) : *text, 0444));
-  }
-  return {};
+base::Result<HeldProc::Tree> Hold(const std::string& below, bool directory) {
+  TRY(tree, CloneHostTree(fmt::format("{}/{}", kDriverProc, below), kShown));
+  return HeldProc::Tree{below, directory, std::move(tree)};
 }
 
-// Puts the host's file or directory at the same place in the tree, which is attached by now.
-base::Result<void> ShowHosts(const RootDir& memory, const std::string& below, bool directory) {
-  const std::string path = "/" + below;
-  TRY(tree, CloneHostTree(kDriverProc + path, kShown));
-  const std::string parent = path.substr(0, path.rfind('/'));
-  TRY(made, memory.MakeDirectories(directory ? path : parent, 0555));
-  if (!directory) TRY_VOID(memory.WriteNew(path, "", 0444));
+// Puts it at the same place in the file system in memory, which is attached by now.
+base::Result<void> Show(const RootDir& memory, const HeldProc::Tree& held) {
+  const std::string path = "/" + held.path;
+  TRY(made, memory.MakeDirectories(held.directory ? path : path.substr(0, path.rfind('/')), 0555));
+  if (!held.directory) TRY_VOID(memory.WriteNew(path, "", 0444));
   TRY(target, MountTarget(memory, path));
-  return Place(tree, target, kShown);
+  return Place(held.tree, target, kShown);
 }
 
 }  // namespace
@@ -139,7 +132,31 @@ ProcView ViewFor(const InjectedNodes& nodes, const HostProc& host) {
   return view;
 }
 
-base::Result<void> ShowProc(const RootDir& root, const RootDir& host, const ProcView& view) {
+base::Result<HeldProc> HoldProc(const RootDir& host, const ProcView& view) {
+  HeldProc held;
+  for (const char* name : {"params", "version", "registry"}) {
+    base::Result<std::string> text = host.Read(fmt::format("{}/{}", kDriverProc, name), kMostText);
+    if (!text.ok()) continue;  // older drivers lack some
+    const bool params = std::string_view(name) == "params";
+    held.texts.emplace_back(name, params ? ProtectedParams(*text).value_or(*text) : *text);
+  }
+  for (const std::string& gpu : view.gpus) {
+    TRY(tree, Hold("gpus/" + gpu, true));
+    held.trees.push_back(std::move(tree));
+  }
+  if (view.all_capabilities) {
+    TRY(tree, Hold("capabilities", true));
+    held.trees.push_back(std::move(tree));
+    return held;
+  }
+  for (const std::string& file : view.access) {
+    TRY(tree, Hold("capabilities/" + file, false));
+    held.trees.push_back(std::move(tree));
+  }
+  return held;
+}
+
+base::Result<void> ShowProc(const RootDir& root, const HeldProc& held) {
   base::Result<UniqueFd> target = MountTarget(root, kDriverProc);
   if (!target.ok() && target.error().code() == ErrorCode::kNotFound) return {};
   if (!target.ok()) return std::move(target).error();
@@ -147,12 +164,9 @@ base::Result<void> ShowProc(const RootDir& root, const RootDir& host, const Proc
   TRY(tree, NewTmpfs(0555, kMostText));
   TRY_VOID(Attach(tree, *target), "cover {}", kDriverProc);
   TRY(memory, RootDir::At(UniqueFd(fcntl(tree.get(), F_DUPFD_CLOEXEC, 0)), kDriverProc));
-  TRY_VOID(CopyTexts(host, memory));
+  for (const auto& [name, text] : held.texts) TRY_VOID(memory.WriteNew(name, text, 0444));
   TRY(gpus, memory.MakeDirectories("/gpus", 0555));
-  for (const std::string& gpu : view.gpus) TRY_VOID(ShowHosts(memory, "gpus/" + gpu, true));
-  if (view.all_capabilities) TRY_VOID(ShowHosts(memory, "capabilities", true));
-  for (const std::string& file : view.all_capabilities ? std::vector<std::string>() : view.access)
-    TRY_VOID(ShowHosts(memory, "capabilities/" + file, false));
+  for (const HeldProc::Tree& each : held.trees) TRY_VOID(Show(memory, each));
   return SetAttributes(tree, kShown);
 }
 

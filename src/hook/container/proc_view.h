@@ -11,6 +11,7 @@
 
 #include "base/result.h"
 #include "base/root_dir.h"
+#include "base/unique_fd.h"
 
 namespace partita::hook {
 
@@ -45,11 +46,21 @@ struct InjectedNodes {
 
 [[nodiscard]] ProcView ViewFor(const InjectedNodes& nodes, const HostProc& host);
 
+// What a view shows, held: texts of the host's files, and its trees by descriptor.
+struct HeldProc {
+  std::vector<std::pair<std::string, std::string>> texts;  // name, bytes
+  struct Tree {
+    std::string path;  // below the directory
+    bool directory = false;
+    base::UniqueFd tree;
+  };
+  std::vector<Tree> trees;
+};
+[[nodiscard]] base::Result<HeldProc> HoldProc(const base::RootDir& host, const ProcView& view);
+
 // Covers the container's /proc/driver/nvidia with a read-only file system in memory that has copies
 // of params (protected), version and registry, and the view's directories and files of the host.
 // Nothing where the container has no such directory.
-[[nodiscard]] base::Result<void> ShowProc(const base::RootDir& root,
-                                          const base::RootDir& host,
-                                          const ProcView& view);
+[[nodiscard]] base::Result<void> ShowProc(const base::RootDir& root, const HeldProc& held);
 
 }  // namespace partita::hook
