@@ -42,6 +42,7 @@ test: build ## Every unit, integration and command-line test
 release: setup-build build/release/build.ninja ## The programs that are shipped, and their manual (build/release/bin)
 	@scripts/build build/release $(JOBS) shipped
 	@scripts/check-release build/release/bin/partita
+	@scripts/check-hook build/release/bin/partita-hook
 
 PREFIX ?= /usr
 .PHONY: install

@@ -1,4 +1,4 @@
-# What `make install` puts where: the program, its second name, units, manual pages, completions, schemas.
+# What `make install` puts where: the programs, a second name, units, manual pages, completions, schemas.
 # Every path is relative to the prefix, so that `cmake --install --prefix` decides; the manifest lists all.
 set(PARTITA_ZSH_COMPLETIONS
     share/zsh/site-functions
@@ -20,7 +20,8 @@ function(partita_printed file destination)
   install(FILES ${path} DESTINATION ${destination})
 endfunction()
 
-install(TARGETS partita RUNTIME DESTINATION bin)
+install(TARGETS partita partita-hook RUNTIME DESTINATION bin)
+install(FILES ${CMAKE_SOURCE_DIR}/packaging/man/partita-hook.1 DESTINATION share/man/man1)
 foreach(name partita nvidia-mig-parted)
   partita_printed(${name}.1 share/man/man1 man ${name})
   partita_printed(${name} share/bash-completion/completions completion bash ${name})

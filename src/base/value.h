@@ -108,6 +108,8 @@ struct Value::Member {
 [[nodiscard]] std::string ToJsonLine(const Value& value);
 // Block style; strings are quoted only where YAML would read something else.
 [[nodiscard]] std::string ToYaml(const Value& value);
+// The same with the indentation of go-yaml 3, for files that stand beside those of Go programs.
+[[nodiscard]] std::string ToGoYaml(const Value& value);
 // `"text"` with JSON's escapes.
 [[nodiscard]] std::string JsonString(std::string_view text);
 

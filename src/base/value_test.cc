@@ -71,6 +71,30 @@ labels: {}
 )");
 }
 
+TEST(ToGoYaml, IndentsByFourAndByTwoInAnItem) {
+  const Value nodes = Value::List().Add(Value::Map().Set("path", "/dev/x").Set("major", 195));
+  const Value edits = Value::Map().Set("deviceNodes", nodes).Set("env", Value::List().Add("A=1"));
+  EXPECT_EQ(ToGoYaml(Value::Map()
+                         .Set("devices",
+                              Value::List().Add(Value::Map().Set("name", "0").Set("edits", edits)))
+                         .Set("edits", edits)),
+            R"(devices:
+    - name: "0"
+      edits:
+        deviceNodes:
+            - path: /dev/x
+              major: 195
+        env:
+            - A=1
+edits:
+    deviceNodes:
+        - path: /dev/x
+          major: 195
+    env:
+        - A=1
+)");
+}
+
 TEST(ToYaml, WritesListsInListsAndBareScalars) {
   EXPECT_EQ(ToYaml(Value::List().Add(Value::List().Add(1).Add(2)).Add("x")), "- - 1\n  - 2\n- x\n");
   EXPECT_EQ(ToYaml("x"), "x\n");

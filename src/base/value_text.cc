@@ -178,9 +178,13 @@ std::string YamlString(std::string_view text) {
   return IsPlainInYaml(text) ? std::string(text) : JsonString(text);
 }
 
-// Block style. `in_line` says that the first line continues one that has begun ("- ").
+// Block style. `in_line` says that the first line continues one that has begun ("- "). What stands
+// in an item begins two columns after its dash; what stands below a key, at the next multiple of
+// `step`.
 class YamlWriter {
  public:
+  explicit YamlWriter(std::size_t step) : step_(step) {}
+
   std::string Write(const Value& value) {
     if (IsContainer(value) && !IsEmptyContainer(value)) {
       Block(value, 0, false);
@@ -195,40 +199,41 @@ class YamlWriter {
     return value.kind() == Value::Kind::kString ? YamlString(value.AsString()) : PlainScalar(value);
   }
 
-  void Block(const Value& value, std::size_t level, bool in_line) {
+  void Block(const Value& value, std::size_t column, bool in_line) {
     if (value.kind() == Value::Kind::kList) {
       for (const Value& item : value.items()) {
-        Indent(level, in_line);
+        Indent(column, in_line);
         out_ += "-";
-        Entry(item, level + 1, true);
+        Entry(item, column + 2, true);
       }
       return;
     }
     for (const Value::Member& member : value.members()) {
-      Indent(level, in_line);
+      Indent(column, in_line);
       const std::string key = YamlString(member.key);
       // Only a key of at most 1024 characters may stand directly before its colon.
-      out_ += key.size() <= 1000 ? key : "? " + key + '\n' + std::string(2 * level, ' ');
+      out_ += key.size() <= 1000 ? key : "? " + key + '\n' + std::string(column, ' ');
       out_ += ':';
-      Entry(member.value, level + 1, false);
+      Entry(member.value, step_ * (column / step_ + 1), false);
     }
   }
 
   // What follows "-" or "key:".
-  void Entry(const Value& value, std::size_t level, bool after_dash) {
+  void Entry(const Value& value, std::size_t column, bool after_dash) {
     if (!IsContainer(value) || IsEmptyContainer(value)) {
       out_ += ' ' + Scalar(value) + '\n';
       return;
     }
     out_ += after_dash ? ' ' : '\n';
-    Block(value, level, after_dash);
+    Block(value, column, after_dash);
   }
 
-  void Indent(std::size_t level, bool& in_line) {
-    if (!in_line) out_ += std::string(2 * level, ' ');
+  void Indent(std::size_t column, bool& in_line) {
+    if (!in_line) out_ += std::string(column, ' ');
     in_line = false;
   }
 
+  std::size_t step_;
   std::string out_;
 };
 
@@ -257,6 +262,8 @@ std::string ToJson(const Value& value) { return JsonWriter(true).Write(value) + 
 
 std::string ToJsonLine(const Value& value) { return JsonWriter(false).Write(value); }
 
-std::string ToYaml(const Value& value) { return YamlWriter().Write(value); }
+std::string ToYaml(const Value& value) { return YamlWriter(2).Write(value); }
+
+std::string ToGoYaml(const Value& value) { return YamlWriter(4).Write(value); }
 
 }  // namespace partita::base

@@ -20,6 +20,7 @@ cat >"$work/wanted" <<LIST
 /etc/nvidia-mig-manager
 /usr/bin/nvidia-mig-parted
 /usr/bin/partita
+/usr/bin/partita-hook
 /usr/lib/systemd/system/nvidia-gpu-reset.target
 /usr/lib/systemd/system/partita-agent.service
 /usr/lib/systemd/system/partita-mig.service
@@ -28,6 +29,7 @@ cat >"$work/wanted" <<LIST
 /usr/share/fish/vendor_completions.d/nvidia-mig-parted.fish
 /usr/share/fish/vendor_completions.d/partita.fish
 /usr/share/man/man1/nvidia-mig-parted.1
+/usr/share/man/man1/partita-hook.1
 /usr/share/man/man1/partita.1
 $(cd "$source_root" && printf '/usr/share/partita/schemas/%s\n' $(cd apis && ls ./*.schema.json | sed 's|./||'))
 /usr/$zsh/_nvidia-mig-parted
@@ -39,11 +41,12 @@ LC_ALL=C sort "$work/wanted" | diff - "$work/found" >"$work/out" || fail "other 
 # Both names act, from there, on a machine without a GPU too.
 run 0 "$root/usr/bin/partita" version
 run 3 "$root/usr/bin/nvidia-mig-parted" bogus
+run 0 "$root/usr/bin/partita-hook" noop
 up h200-vm
 run 0 on_node "$root/usr/bin/nvidia-mig-parted" export
 shows "mig-enabled: false"
 
-for page in partita nvidia-mig-parted; do
+for page in partita partita-hook nvidia-mig-parted; do
   run 0 groff -man -Tutf8 -ww "$root/usr/share/man/man1/$page.1"
   silent err
   shows "$page"

@@ -1,0 +1,88 @@
+#include "hook/call.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+
+#include "base/files.h"
+
+namespace partita::hook {
+namespace {
+
+using base::ErrorCode;
+using base::MakeError;
+
+constexpr std::size_t kMostState = std::size_t{1} << 20;
+constexpr std::size_t kMostConfig = std::size_t{16} << 20;
+
+base::Result<std::string> ReadStandardInput() {
+  std::string bytes;
+  std::array<char, 16384> buffer;
+  for (;;) {
+    const ssize_t count = read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return base::ErrnoError("read the container's state from standard input");
+    if (count == 0) return bytes;
+    bytes.append(buffer.data(), static_cast<std::size_t>(count));
+    if (bytes.size() > kMostState)
+      return MakeError(ErrorCode::kInvalid, "the container's state has more than {} bytes",
+                       kMostState);
+  }
+}
+
+// Only where the state does not tell: a rootless runtime's bundle may be unreadable here
+// (nvidia-container-toolkit #648).
+base::Result<std::string> RootOf(const oci::State& state) {
+  std::string root = state.root;
+  if (root.empty()) {
+    if (state.bundle.empty())
+      return MakeError(ErrorCode::kInvalid, "the container's state names no bundle");
+    TRY(bundle, base::RootDir::Open(state.bundle));
+    TRY(config, bundle.Read("config.json", kMostConfig));
+    TRY(path, oci::ParseRootPath(config), "{}/config.json", state.bundle);
+    root = std::move(path);
+  }
+  if (root.starts_with('/')) return root;
+  if (state.bundle.empty() || !state.bundle.starts_with('/'))
+    return MakeError(ErrorCode::kInvalid,
+                     "the container's root \"{}\" is relative, and no bundle is named by its whole "
+                     "path",
+                     root);
+  return base::JoinPath(state.bundle, root);
+}
+
+// However it is spelt.
+base::Result<bool> IsHostRoot(const base::RootDir& root) {
+  struct stat own = {}, about = {};
+  if (stat("/", &own) != 0 || fstat(root.fd(), &about) != 0)
+    return base::ErrnoError("look at the container's root");
+  return own.st_dev == about.st_dev && own.st_ino == about.st_ino;
+}
+
+}  // namespace
+
+base::Result<base::RootDir> OpenContainerRoot(const std::string& path) {
+  TRY(root, base::RootDir::Open(path), "the container's root");
+  TRY(host, IsHostRoot(root));
+  if (host)
+    return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's", path)
+        .WithHint("a hook changes files below a container's root only");
+  return root;
+}
+
+base::Result<HookCall> ReadHookCall(std::string_view container_spec) {
+  const bool standard_input = container_spec.empty() || container_spec == "-";
+  base::Result<std::string> text = standard_input
+                                       ? ReadStandardInput()
+                                       : base::ReadFile(std::string(container_spec), kMostState);
+  if (!text.ok()) return std::move(text).error();
+  TRY(state, oci::ParseState(*text));
+  TRY(path, RootOf(state), "find the container's root");
+  TRY(root, OpenContainerRoot(path));
+  return HookCall{std::move(state), std::move(root)};
+}
+
+}  // namespace partita::hook

@@ -1,0 +1,127 @@
+#include "hook/cdi/cuda_compat.h"
+
+#include <algorithm>
+
+#include "base/text.h"
+#include "hook/cdi/update_ldcache.h"
+#include "hook/container/mapped_file.h"
+#include "hook/flags.h"
+
+namespace partita::hook {
+namespace {
+
+constexpr std::string_view kLibrary = "libcuda.so.";
+// NVIDIA's have about 100 MB.
+constexpr std::size_t kMostLibrary = std::size_t{512} << 20;
+
+// libcuda.so.*.* in the directory; links, FIFOs and directories count too: more than one thing of
+// that name is nothing that we understand.
+std::vector<std::string> Candidates(const base::RootDir& root, const std::string& directory) {
+  const base::Result<std::vector<std::string>> names = root.List(directory);
+  std::vector<std::string> found;
+  if (!names.ok()) return found;
+  for (const std::string& name : *names) {
+    if (!name.starts_with(kLibrary)) continue;
+    const base::Result<base::FileFacts> facts = root.Look(fmt::format("{}/{}", directory, name));
+    // A link like libcuda.so.1.1 to the file is no second library.
+    if (name.find('.', kLibrary.size()) != std::string::npos && facts.ok() && !facts->IsLink())
+      found.push_back(name);
+  }
+  return found;
+}
+
+base::Result<std::optional<cdi::CompatNote>> ReadNote(const base::RootDir& root,
+                                                      const std::string& path) {
+  TRY(file, MappedFile::Open(root, path, kMostLibrary));
+  return cdi::ReadCompatNote(file.bytes());
+}
+
+// A file of ours from an earlier start of the same container.
+bool IsListed(const base::RootDir& root, const std::string& directory) {
+  for (const std::string& path : root.Glob("/etc/ld.so.conf.d/00-compat-*.conf")) {
+    const base::Result<std::string> text = root.Read(path, 65536);
+    if (text.ok() && *text == directory + "\n") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::uint64_t>> ParseVersion(std::string_view text) {
+  std::vector<std::uint64_t> numbers;
+  for (const std::string_view piece : base::Split(text, '.')) {
+    const auto number = base::ParseUnsigned(piece);
+    if (!number) return std::nullopt;
+    numbers.push_back(*number);
+  }
+  while (numbers.size() > 1 && numbers.back() == 0) numbers.pop_back();
+  return numbers;
+}
+
+bool UseCompat(std::string_view compat,
+               const std::optional<cdi::CompatNote>& note,
+               const CompatOptions& options) {
+  const auto compat_driver = ParseVersion(compat);
+  const auto host_driver = ParseVersion(options.host_driver);
+  if (note) {
+    if (compat_driver && host_driver) {
+      const auto& majors = note->driver_majors;
+      const bool stands =
+          std::find(majors.begin(), majors.end(), host_driver->front()) != majors.end();
+      return stands && *compat_driver > *host_driver;
+    }
+    const auto compat_cuda = ParseVersion(note->cuda_version);
+    const auto host_cuda = ParseVersion(options.host_cuda);
+    return compat_cuda && host_cuda && *compat_cuda > *host_cuda;
+  }
+  if (!options.host_cuda.empty() || !compat_driver || !host_driver) return false;
+  return compat_driver->front() > host_driver->front();
+}
+
+base::Result<void> EnableCudaCompat(const HookCall& call,
+                                    const CompatOptions& options,
+                                    const Report& report) {
+  const base::Result<std::string> directory = call.root.Resolve(options.directory);
+  if (!directory.ok()) {
+    report.Debug("the image has no " + options.directory);
+    return {};
+  }
+  const std::vector<std::string> names = Candidates(call.root, *directory);
+  if (names.empty()) return {};
+  if (names.size() > 1) {
+    report.Warning(fmt::format("{} has {} libraries {}*: none of them is used", options.directory,
+                               names.size(), kLibrary));
+    return {};
+  }
+  if (!CheckFolder(*directory).ok()) {
+    report.Warning(fmt::format("{} is no folder for the loader: it is not used", *directory));
+    return {};
+  }
+  base::Result<std::optional<cdi::CompatNote>> note =
+      ReadNote(call.root, *directory + "/" + names.front());
+  if (!note.ok()) {
+    report.Warning(note.error().ToString() + ": it is not used");
+    return {};
+  }
+  const std::string_view version = std::string_view(names.front()).substr(kLibrary.size());
+  if (!UseCompat(version, *note, options) || IsListed(call.root, *directory)) return {};
+  return AddLdConf(call.root, "00-compat", std::span(&*directory, 1));
+}
+
+base::Result<void> RunEnableCudaCompat(std::span<const std::string> arguments,
+                                       const Report& report) {
+  constexpr Flag kFlags[] = {{"host-driver-version", Takes::kValue},
+                             {"host-cuda-version", Takes::kValue},
+                             {"cuda-compat-container-root", Takes::kValue},
+                             {"container-spec", Takes::kValue}};
+  TRY(flags, Flags::Parse(arguments, kFlags));
+  CompatOptions options;
+  options.host_driver = flags.Value("host-driver-version");
+  options.host_cuda = flags.Value("host-cuda-version");
+  options.directory = flags.Value("cuda-compat-container-root", options.directory);
+  if (options.host_driver.empty() && options.host_cuda.empty()) return {};
+  TRY(call, ReadHookCall(flags.Value("container-spec")));
+  return EnableCudaCompat(call, options, report);
+}
+
+}  // namespace partita::hook

@@ -1,0 +1,44 @@
+// update-ldcache: the container's loader finds the driver's libraries.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "hook/call.h"
+#include "hook/container/image_facts.h"
+#include "hook/report.h"
+
+namespace partita::hook {
+
+struct UpdateLdcacheOptions {
+  std::vector<std::string> folders;  // absolute, one line each
+  std::string ldconfig;
+};
+
+// Writes the loader's files, then runs the host's ldconfig. Where that cannot be isolated, or is
+// not there, the links that it would make are made, and a warning says so.
+[[nodiscard]] base::Result<void> UpdateLdcache(const HookCall& call,
+                                               const UpdateLdcacheOptions& options,
+                                               const Report& report);
+
+// A line of a configuration file: absolute, nothing that ends or breaks it. kInvalid.
+[[nodiscard]] base::Result<void> CheckFolder(std::string_view folder);
+
+[[nodiscard]] base::Result<void> WriteLoaderFiles(const base::RootDir& root,
+                                                  const LoaderFiles& files);
+
+// A new file "<prefix>-<random>.conf" of ld.so.conf.d with a line each; nothing where there is
+// none.
+[[nodiscard]] base::Result<void> AddLdConf(const base::RootDir& root,
+                                           std::string_view prefix,
+                                           std::span<const std::string> directories);
+
+// The links that ldconfig would make in these folders, to the names that libraries call themselves.
+void LinkSonames(const base::RootDir& root, std::span<const std::string> folders);
+
+[[nodiscard]] base::Result<void> RunUpdateLdcache(std::span<const std::string> arguments,
+                                                  const Report& report);
+
+}  // namespace partita::hook

@@ -1,0 +1,198 @@
+#include "hook/container/cgroup.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace partita::hook {
+namespace {
+
+constexpr char kMixed[] =
+    "31 23 0:28 / /sys/fs/cgroup rw,relatime - tmpfs tmpfs rw,mode=755\n"
+    "36 31 0:33 / /sys/fs/cgroup/devices rw,relatime shared:9 - cgroup cgroup rw,devices\n"
+    "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n";
+constexpr char kUnified[] =
+    "41 23 0:38 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
+
+std::string Told(const base::Result<DeviceCgroup>& found) {
+  if (!found.ok()) return found.error().ToString();
+  return fmt::format("v{} {}", found->version, found->directory);
+}
+
+TEST(FindDeviceCgroup, VersionOneCountsFirst) {
+  EXPECT_EQ(Told(FindDeviceCgroup(kMixed, "9:cpu,devices:/docker/a:b\n0::/system.slice\n")),
+            "v1 /sys/fs/cgroup/devices/docker/a:b");
+  EXPECT_EQ(Told(FindDeviceCgroup(kUnified, "0::/system.slice/docker-c.scope\n")),
+            "v2 /sys/fs/cgroup/system.slice/docker-c.scope");
+  EXPECT_EQ(Told(FindDeviceCgroup(kMixed, "1:name=systemd:/x\n0::/y\n")),
+            "v2 /sys/fs/cgroup/unified/y");
+  EXPECT_EQ(Told(FindDeviceCgroup(kUnified, "0::/\n")), "v2 /sys/fs/cgroup");
+}
+
+TEST(FindDeviceCgroup, APartOfTheHierarchyIsTakenOff) {
+  constexpr char kPart[] =
+      "36 31 0:33 /outer\\040one /sys/fs/cgroup/devices rw - cgroup cgroup rw,devices\n";
+  EXPECT_EQ(Told(FindDeviceCgroup(kPart, "9:devices:/outer one/c\n")),
+            "v1 /sys/fs/cgroup/devices/c");
+  EXPECT_EQ(Told(FindDeviceCgroup(kPart, "9:devices:/outer one\n")), "v1 /sys/fs/cgroup/devices");
+  EXPECT_EQ(Told(FindDeviceCgroup(kPart, "9:devices:/outer ones/c\n")),
+            "the container's cgroup /outer ones/c is not below /outer one, which is mounted at "
+            "/sys/fs/cgroup/devices");
+}
+
+TEST(FindDeviceCgroup, WhatIsOutsideIsAnError) {
+  for (const char* path : {"/../x", "/..", "/a/../../x", "relative"}) {
+    const auto found = FindDeviceCgroup(kUnified, fmt::format("0::{}\n", path));
+    ASSERT_FALSE(found.ok()) << path;
+    EXPECT_EQ(found.error().code(), base::ErrorCode::kInvalid);
+  }
+  EXPECT_EQ(Told(FindDeviceCgroup("", "0::/x\n")),
+            "no cgroup hierarchy that decides about devices is mounted");
+}
+
+// A process in a cgroup of its own that may open /dev/null alone, and answers what it may.
+class AllowDevicesTest : public testing::TestWithParam<int> {
+ protected:
+  void SetUp() override {
+    const std::string mounts = *base::ReadFile("/proc/self/mountinfo");
+    // The hierarchy of this version, as if there were no other.
+    const std::string line = GetParam() == 1 ? "7:devices:/" : "0::/";
+    const auto found = FindDeviceCgroup(mounts, fmt::format("{}partita-test-{}\n", line, getpid()));
+    if (!found.ok() || found->version != GetParam())
+      GTEST_SKIP() << "no cgroup v" << GetParam() << " here";
+    directory_ = found->directory;
+    if (mkdir(directory_.c_str(), 0755) != 0) GTEST_SKIP() << "may not make cgroups";
+    Start();
+  }
+  void TearDown() override {
+    if (child_ > 0) {
+      to_.Reset();
+      waitpid(child_, nullptr, 0);
+    }
+    if (!directory_.empty()) rmdir(directory_.c_str());
+  }
+
+  // errno of opening the path in that cgroup.
+  int Open(const char* path) {
+    const std::string asked = std::string(path) + '\n';
+    EXPECT_EQ(write(to_.get(), asked.data(), asked.size()), static_cast<ssize_t>(asked.size()));
+    int answer = -1;
+    EXPECT_EQ(read(from_.get(), &answer, sizeof answer), static_cast<ssize_t>(sizeof answer));
+    return answer;
+  }
+
+  pid_t child_ = 0;
+  std::string directory_;
+
+ private:
+  void Start() {
+    int to[2], from[2];
+    ASSERT_EQ(pipe2(to, O_CLOEXEC), 0);
+    ASSERT_EQ(pipe2(from, O_CLOEXEC), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      close(to[1]);
+      Answer(to[0], from[1]);
+    }
+    close(to[0]);
+    close(from[1]);
+    to_.Reset(to[1]);
+    from_.Reset(from[0]);
+    ASSERT_TRUE(base::WriteFile(directory_ + "/cgroup.procs", std::to_string(child_), 0644).ok());
+  }
+  [[noreturn]] static void Answer(int questions, int answers) {
+    std::string path;
+    for (char c = 0; read(questions, &c, 1) == 1;) {
+      if (c != '\n') {
+        path += c;
+        continue;
+      }
+      const base::UniqueFd opened(open(path.c_str(), O_RDWR | O_CLOEXEC));
+      const int answer = opened.valid() ? 0 : errno;
+      if (write(answers, &answer, sizeof answer) < 0) break;
+      path.clear();
+    }
+    _exit(0);
+  }
+  base::UniqueFd to_, from_;
+};
+
+// Attached as runtimes do: more than one may be.
+bool AttachOnlyNull(const std::string& directory) {
+  const auto made = [](unsigned code, unsigned to, unsigned from, int offset, int value) {
+    bpf_insn each = {};
+    each.code = static_cast<std::uint8_t>(code);
+    each.dst_reg = static_cast<std::uint8_t>(to & 0xfU);
+    each.src_reg = static_cast<std::uint8_t>(from & 0xfU);
+    each.off = static_cast<std::int16_t>(offset);
+    each.imm = value;
+    return each;
+  };
+  const bpf_insn program[] = {made(BPF_LDX | BPF_MEM | BPF_W, BPF_REG_5, BPF_REG_1, 8, 0),
+                              made(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 1),
+                              made(BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_5, 0, 1, 3),
+                              made(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0),
+                              made(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)};
+  bpf_attr load = {};
+  load.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
+  load.insns = reinterpret_cast<std::uintptr_t>(program);
+  load.insn_cnt = std::size(program);
+  load.license = reinterpret_cast<std::uintptr_t>("Apache-2.0");
+  const base::UniqueFd fd(static_cast<int>(syscall(SYS_bpf, BPF_PROG_LOAD, &load, sizeof load)));
+  const base::UniqueFd cgroup(open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  bpf_attr attach = {};
+  attach.target_fd = static_cast<std::uint32_t>(cgroup.get());
+  attach.attach_bpf_fd = static_cast<std::uint32_t>(fd.get());
+  attach.attach_type = BPF_CGROUP_DEVICE;
+  attach.attach_flags = BPF_F_ALLOW_MULTI;
+  return fd.valid() && syscall(SYS_bpf, BPF_PROG_ATTACH, &attach, sizeof attach) == 0;
+}
+
+constexpr DeviceRule kZero{'c', 1, 5, true, true, false};
+
+TEST_P(AllowDevicesTest, TheRuleIsAddedAndTheOthersStay) {
+  if (GetParam() == 1) {
+    ASSERT_TRUE(base::WriteFile(directory_ + "/devices.deny", "a", 0644).ok());
+    ASSERT_TRUE(base::WriteFile(directory_ + "/devices.allow", "c 1:3 rwm", 0644).ok());
+  } else {
+    // Several, as where a service of systemd runs the runtime in its own.
+    ASSERT_TRUE(AttachOnlyNull(directory_) && AttachOnlyNull(directory_));
+  }
+  EXPECT_EQ(Open("/dev/null"), 0);
+  EXPECT_EQ(Open("/dev/zero"), EPERM);
+  EXPECT_EQ(Open("/dev/full"), EPERM);
+  base::Result<void> allowed;
+  if (GetParam() == 1) {
+    allowed = AllowDevices(child_, {&kZero, 1});
+  } else {
+    const base::UniqueFd cgroup(open(directory_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    allowed = AllowByFilter(cgroup.get(), {&kZero, 1});
+  }
+  ASSERT_TRUE(allowed.ok()) << allowed.error().ToString();
+  EXPECT_EQ(Open("/dev/null"), 0);
+  EXPECT_EQ(Open("/dev/zero"), 0);
+  EXPECT_EQ(Open("/dev/full"), EPERM);
+}
+
+INSTANTIATE_TEST_SUITE_P(Cgroup, AllowDevicesTest, testing::Values(1, 2));
+
+TEST(AllowDevices, SaysWhichProcessIsMissing) {
+  const auto allowed = AllowDevices(4194305, {&kZero, 1});
+  ASSERT_FALSE(allowed.ok());
+  EXPECT_EQ(allowed.error().ToString(),
+            "open /proc/4194305/cgroup: No such file or directory (errno 2)");
+}
+
+}  // namespace
+}  // namespace partita::hook

@@ -1,0 +1,167 @@
+#include "hook/container/ldconfig.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+#include "hook/container/confined.h"
+
+namespace partita::hook {
+namespace {
+
+using base::ErrnoError;
+using base::ErrorCode;
+using base::MakeError;
+using base::UniqueFd;
+
+constexpr std::size_t kMostProgram = std::size_t{64} << 20;
+constexpr time_t kMostSeconds = 30;
+
+template <typename Header, typename Segment>
+bool HasLoader(std::string_view file) {
+  Header header = {};
+  if (file.size() < sizeof header) return true;
+  std::memcpy(&header, file.data(), sizeof header);
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    Segment segment = {};
+    const std::uint64_t at = std::uint64_t{header.e_phoff} + i * header.e_phentsize;
+    if (header.e_phentsize < sizeof segment || at > file.size() ||
+        file.size() - at < sizeof segment)
+      return true;
+    std::memcpy(&segment, file.data() + at, sizeof segment);
+    if (segment.p_type == PT_INTERP) return true;
+  }
+  return false;
+}
+
+// Debian's ldconfig was for long a script around the program beside it.
+base::Result<std::string> ReadProgram(std::string path) {
+  if (path.starts_with('@')) path.erase(0, 1);
+  if (!path.starts_with('/'))
+    return MakeError(ErrorCode::kInvalid, "ldconfig is not named by its whole path: {}",
+                     base::Quoted(path));
+  if (base::Exists(path + ".real")) path += ".real";
+  TRY(program, base::ReadFile(path, kMostProgram));
+  if (!IsStaticProgram(program))
+    return MakeError(ErrorCode::kNotFound,
+                     "{} is no static program: it would be run by the image's loader", path);
+  return program;
+}
+
+base::Result<UniqueFd> Sealed(std::string_view program) {
+  constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+  constexpr unsigned kExecutable = 0x10;  // MFD_EXEC, Linux 6.3
+  UniqueFd file(memfd_create("ldconfig", kFlags | kExecutable));
+  if (!file.valid() && errno == EINVAL) file.Reset(memfd_create("ldconfig", kFlags));
+  if (!file.valid()) return ErrnoError("make a file in memory for ldconfig");
+  while (!program.empty()) {
+    const ssize_t written = write(file.get(), program.data(), program.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return ErrnoError("copy ldconfig into memory");
+    program.remove_prefix(static_cast<std::size_t>(written));
+  }
+  if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
+    return ErrnoError("seal the copy of ldconfig");
+  return file;
+}
+
+// The status of the child, which is killed when it takes too long.
+base::Result<int> WaitFor(pid_t child, const sigset_t& ends) {
+  timespec deadline = {};
+  clock_gettime(CLOCK_MONOTONIC, &deadline);
+  deadline.tv_sec += kMostSeconds;
+  int status = 0;
+  for (;;) {
+    const pid_t ended = waitpid(child, &status, WNOHANG);
+    if (ended == child) return status;
+    if (ended < 0 && errno != EINTR) return ErrnoError("wait for ldconfig");
+    timespec now = {};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (now.tv_sec >= deadline.tv_sec) break;
+    const timespec rest{deadline.tv_sec - now.tv_sec, 0};
+    sigtimedwait(&ends, nullptr, &rest);
+  }
+  kill(child, SIGKILL);
+  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return MakeError(ErrorCode::kTimeout, "ldconfig took longer than {} s and was killed",
+                   kMostSeconds);
+}
+
+// What it said, or why it could not begin; the beginning of it.
+std::string OutputOf(const UniqueFd& output) {
+  std::array<char, 2048> text;
+  const ssize_t length = pread(output.get(), text.data(), text.size(), 0);
+  return length <= 0 ? ""
+                     : std::string(base::Trim({text.data(), static_cast<std::size_t>(length)}));
+}
+
+base::Result<void> Judge(int status, const std::string& said) {
+  const std::string reason = said.empty() ? "it said nothing" : said;
+  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return {};
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kNotConfined)
+    return MakeError(ErrorCode::kUnavailable, "cannot isolate ldconfig: {}", reason);
+  if (WIFEXITED(status))
+    return MakeError(ErrorCode::kIo, "ldconfig ended with status {}: {}", WEXITSTATUS(status),
+                     reason);
+  return MakeError(ErrorCode::kIo, "ldconfig was killed by signal {}: {}", WTERMSIG(status),
+                   reason);
+}
+
+}  // namespace
+
+bool IsStaticProgram(std::string_view elf_file) {
+  if (!elf_file.starts_with(ELFMAG) || elf_file.size() <= EI_CLASS) return false;
+  return elf_file[EI_CLASS] == ELFCLASS32 ? !HasLoader<Elf32_Ehdr, Elf32_Phdr>(elf_file)
+                                          : !HasLoader<Elf64_Ehdr, Elf64_Phdr>(elf_file);
+}
+
+base::Result<void> RunLdconfig(const base::RootDir& root, const LdconfigCall& call) {
+  TRY(bytes, ReadProgram(call.path));
+  TRY(program, Sealed(bytes));
+  const UniqueFd output(memfd_create("ldconfig-output", MFD_CLOEXEC));
+  if (!output.valid()) return ErrnoError("make a file in memory");
+  std::vector<std::string> arguments{"ldconfig", "-f", "/etc/ld.so.conf", "-C", "/etc/ld.so.cache"};
+  arguments.insert(arguments.end(), call.directories.begin(), call.directories.end());
+
+  sigset_t ends, before;
+  sigemptyset(&ends);
+  sigaddset(&ends, SIGCHLD);
+  signal(SIGCHLD, SIG_DFL);
+  sigprocmask(SIG_BLOCK, &ends, &before);
+  // A new mount namespace has copies of all mounts: descriptors stay with the old ones, and only
+  // the working directory goes along.
+  if (fchdir(root.fd()) != 0) return ErrnoError(fmt::format("go to {}", root.name()));
+  constexpr unsigned long kNamespaces =
+      CLONE_NEWNS | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWPID | CLONE_NEWNET;
+  const auto child =
+      static_cast<pid_t>(syscall(SYS_clone, kNamespaces | SIGCHLD, nullptr, nullptr, nullptr, 0UL));
+  if (child == 0) {
+    sigprocmask(SIG_SETMASK, &before, nullptr);
+    RunConfined(program.get(), output.get(), arguments);
+  }
+  const int reason = errno;
+  if (chdir("/") != 0) return ErrnoError("go to /");
+  if (child < 0)
+    return ErrnoError("cannot isolate ldconfig: make namespaces", reason)
+        .As(ErrorCode::kUnavailable);
+  base::Result<int> status = WaitFor(child, ends);
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (!status.ok()) return std::move(status).error();
+  return Judge(*status, OutputOf(output));
+}
+
+}  // namespace partita::hook

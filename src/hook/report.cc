@@ -1,0 +1,43 @@
+#include "hook/report.h"
+
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace partita::hook {
+namespace {
+
+std::string OneLine(std::string_view text) {
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f)
+      line += fmt::format("\\x{:02x}", byte);
+    else
+      line += c;
+  }
+  return line;
+}
+
+}  // namespace
+
+void Report::Line(std::string_view level, std::string_view text) const {
+  const std::string line = fmt::format("{}: {}: {}\n", program_, level, OneLine(text));
+  // Nobody is left to be told that this failed.
+  [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
+}
+
+void Report::Error(const base::Error& error) const {
+  Line("error", error.ToString());
+  if (!error.hint().empty()) Line("hint", error.hint());
+}
+
+void Report::Warning(std::string_view text) const {
+  if (level_ != Level::kError) Line("warning", text);
+}
+
+void Report::Debug(std::string_view text) const {
+  if (level_ == Level::kDebug) Line("debug", text);
+}
+
+}  // namespace partita::hook

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# An image that lies about its loader's files: nothing outside of it is written or read, nothing is waited for, and
+# what cannot be is a clear error that keeps the container from starting.
+source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/hook_common.sh"
+mkdir "$work/host"
+echo secret >"$work/host/secret"
+before=$(find "$work/host" -printf '%p %T@ %s\n')
+host_is_as_before() {
+  [ "$(find "$work/host" -printf '%p %T@ %s\n')" = "$before" ] || fail "the host was changed: $1"
+}
+
+# CVE-2025-23267 and H4: every file and folder that is written, as a link to the host.
+for name in ld.so.conf ld.so.conf.d ld.so.cache ld.so.cache~; do
+  for to in "$work/host" ../../../../../../../../../../"$work/host" "$work/host/secret"; do
+    rm -rf "$rootfs/etc" && mkdir "$rootfs/etc"
+    ln -s "$to" "$rootfs/etc/$name"
+    hook update-ldcache --folder /opt/driver >"$work/out" 2>"$work/err" || true
+    host_is_as_before "$name -> $to"
+  done
+done
+rm -rf "$rootfs/etc"
+ln -s "$work/host" "$rootfs/etc"
+run 0 hook update-ldcache --folder /opt/driver
+host_is_as_before "/etc"
+rm "$rootfs/etc"
+
+mkdir "$rootfs/etc"
+mkfifo "$rootfs/etc/ld.so.conf"
+run 1 hook update-ldcache --folder /opt/driver
+complains "error: update-ldcache: /etc/ld.so.conf in $rootfs is no regular file"
+rm "$rootfs/etc/ld.so.conf"
+echo "include /etc/ld.so.conf /etc/ld.so.conf.d/*" >"$rootfs/etc/ld.so.conf"
+mkdir "$rootfs/etc/ld.so.conf.d"
+echo "include /etc/ld.so.conf" >"$rootfs/etc/ld.so.conf.d/loop.conf"
+run 1 hook update-ldcache --folder /opt/driver
+complains "/etc/ld.so.conf includes more than 256 files, or itself"
+echo "include /etc/ld.so.conf.d/*" >"$rootfs/etc/ld.so.conf"
+rm "$rootfs/etc/ld.so.conf.d/loop.conf"
+truncate -s 2M "$rootfs/etc/ld.so.conf.d/large.conf"
+run 1 hook update-ldcache --folder /opt/driver
+complains "has more than 1048576 bytes"

@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# One executable acts by the name that it is called by. A hook that it does not know, or none, is a warning:
+# files of newer versions must not keep containers from starting. A wrong flag of a known hook is an error.
+source "$(dirname "$0")/common.sh"
+as() { (exec -a "$1" "$PARTITA_BIN/partita-hook" "${@:2}"); }
+
+for name in nvidia-cdi-hook /usr/bin/nvidia-cdi-hook partita-hook; do
+  run 0 as "$name" noop
+  silent out && silent err
+  run 0 as "$name" future-hook --x=1
+  complains 'nvidia-cdi-hook: warning: there is no hook "future-hook": nothing is done'
+  run 0 as "$name"
+  complains "nvidia-cdi-hook: warning: no hook is named: nothing is done"
+done
+run 0 as nvidia-cdi-hook --new-flag future-hook
+run 0 as nvidia-cdi-hook --quiet future-hook
+silent err
+run 0 env NVIDIA_CTK_QUIET=true bash -c 'exec -a nvidia-cdi-hook "$PARTITA_BIN/partita-hook" future-hook'
+silent err
+run 0 as nvidia-cdi-hook apply-cuda-memory-limits --gpu-id x
+complains 'there is no hook "apply-cuda-memory-limits"'
+
+run 1 as nvidia-cdi-hook create-symlinks --bogus
+complains 'nvidia-cdi-hook: error: create-symlinks: there is no flag "--bogus"'
+run 1 as nvidia-cdi-hook create-symlinks --link a::b --container-spec "$work/none"
+complains "create-symlinks: open $work/none: No such file or directory"
+run 1 as nvidia-cdi-hook create-symlinks --link $'a\x1b[31m::' --container-spec "$work/none"
+complains 'error: create-symlinks: "a\x1b[31m::" is no link' 'nvidia-cdi-hook: hint: write TARGET::LINK'
+
+run 0 as nvidia-ctk hook noop
+run 1 as nvidia-ctk cdi list
+complains 'nvidia-ctk: error: only its verb "hook" is here'
+run 2 as something-else noop
+complains 'partita-hook: error: there is no program "something-else" in it' nvidia-cdi-hook
