@@ -1,5 +1,6 @@
 #include "base/output_format.h"
 #include "cli/agent/commands.h"
+#include "cli/cdi/commands.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
 #include "cli/mig/commands.h"
@@ -157,8 +158,8 @@ base::Program MakeProgram() {
       .options = CommonOptions(),
       .examples = {{"partita status", "draw the GPUs of this machine"},
                    {"partita help status", "what a command takes"}},
-      .commands = {StatusCommand(), MigCommand(), AgentCommand(), ConfigCommand(), VersionCommand(),
-                   CompletionCommand(), ManCommand(), SimCommand()},
+      .commands = {StatusCommand(), MigCommand(), CdiCommand(), AgentCommand(), ConfigCommand(),
+                   VersionCommand(), CompletionCommand(), ManCommand(), SimCommand()},
   };
   program.exit_statuses = {
       {kExitDone, "done"},

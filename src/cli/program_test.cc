@@ -25,6 +25,8 @@ TEST(Program, ExplainsItself) {
   const std::vector<std::string> agent = {"agent"}, config = {"config"};
   golden::ExpectGolden("help/partita-agent.txt", base::HelpText(program, agent));
   golden::ExpectGolden("help/partita-config.txt", base::HelpText(program, config));
+  const std::vector<std::string> cdi = {"cdi"};
+  golden::ExpectGolden("help/partita-cdi.txt", base::HelpText(program, cdi));
   golden::ExpectGolden("help/nvidia-mig-parted.txt", base::HelpText(MakeMigPartedProgram(), {}));
 }
 

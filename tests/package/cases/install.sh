@@ -13,6 +13,6 @@ is partita
 there /etc/nvidia-mig-manager /lib/systemd/system/{partita-agent.service,partita-mig.service,nvidia-gpu-reset.target} \
   /usr/share/bash-completion/completions/{partita,nvidia-mig-parted} /usr/share/doc/partita/{copyright,changelog.gz} \
   /usr/share/fish/vendor_completions.d/{partita,nvidia-mig-parted}.fish /usr/share/man/man1/{partita,nvidia-mig-parted}.1.gz \
-  /usr/share/partita/schemas/{agent-config,config,status,mig,mig-config,mig-checkpoint}-v1.schema.json \
+  /usr/share/partita/schemas/{agent-config,cdi,config,status,mig,mig-config,mig-checkpoint}-v1.schema.json \
   /usr/share/zsh/vendor-completions/{_partita,_nvidia-mig-parted}
 gone /var/lib/partita /run/partita
