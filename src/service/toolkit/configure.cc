@@ -19,15 +19,15 @@
 namespace partita::service::toolkit {
 namespace {
 
-// Paths and programs as NVIDIA's own set-up has them; podman's are where administrators put hooks,
-// and a file there replaces one of the same name below /usr/share.
+// Paths and programs as NVIDIA's own set-up has them. Of hooks podman 4.3.1 reads, unless it is
+// told otherwise, that one folder alone (seen), not the one below /etc.
 constexpr std::array<EngineRow, 3> kEngines = {{
     {Engine::kDocker, "docker", "/etc/docker/daemon.json", "", "nvidia-container-runtime",
      "systemctl restart docker"},
     {Engine::kContainerd, "containerd", "/etc/containerd/config.toml",
      "/etc/containerd/conf.d/99-nvidia.toml", "/usr/bin/nvidia-container-runtime",
      "systemctl restart containerd"},
-    {Engine::kPodman, "podman", "/etc/containers/oci/hooks.d/oci-nvidia-hook.json", "",
+    {Engine::kPodman, "podman", "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json", "",
      "/usr/bin/nvidia-container-runtime-hook", ""},
 }};
 

@@ -171,6 +171,10 @@ TEST_F(ConfigureTest, AnImportThatIsMissingIsTold) {
                                 "behind it, and says nothing");
 }
 
+TEST(EngineRows, HooksAreWherePodmanReadsThem) {
+  EXPECT_TRUE(RowOf(Engine::kPodman).config.starts_with("/usr/share/containers/oci/hooks.d/"));
+}
+
 TEST(ParseEngine, RefusesOthersByName) {
   EXPECT_EQ(ParseEngine("k3s").error().ToString(), "k3s cannot be configured by this version");
   EXPECT_EQ(ParseEngine("k3s").error().code(), base::ErrorCode::kUnsupported);
