@@ -2,9 +2,11 @@
 #include "cli/agent/commands.h"
 #include "cli/cdi/commands.h"
 #include "cli/commands.h"
+#include "cli/doctor/commands.h"
 #include "cli/exit_status.h"
 #include "cli/mig/commands.h"
 #include "cli/parted/parted.h"
+#include "cli/runtime/commands.h"
 
 namespace partita::cli {
 
@@ -158,8 +160,9 @@ base::Program MakeProgram() {
       .options = CommonOptions(),
       .examples = {{"partita status", "draw the GPUs of this machine"},
                    {"partita help status", "what a command takes"}},
-      .commands = {StatusCommand(), MigCommand(), CdiCommand(), AgentCommand(), ConfigCommand(),
-                   VersionCommand(), CompletionCommand(), ManCommand(), SimCommand()},
+      .commands = {StatusCommand(), MigCommand(), CdiCommand(), RuntimeCommand(), DoctorCommand(),
+                   AgentCommand(), ConfigCommand(), VersionCommand(), CompletionCommand(),
+                   ManCommand(), SimCommand()},
   };
   program.exit_statuses = {
       {kExitDone, "done"},

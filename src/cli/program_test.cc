@@ -27,6 +27,10 @@ TEST(Program, ExplainsItself) {
   golden::ExpectGolden("help/partita-config.txt", base::HelpText(program, config));
   const std::vector<std::string> cdi = {"cdi"};
   golden::ExpectGolden("help/partita-cdi.txt", base::HelpText(program, cdi));
+  const std::vector<std::string> doctor = {"doctor"};
+  golden::ExpectGolden("help/partita-doctor.txt", base::HelpText(program, doctor));
+  const std::vector<std::string> configure = {"runtime", "configure"};
+  golden::ExpectGolden("help/partita-runtime-configure.txt", base::HelpText(program, configure));
   golden::ExpectGolden("help/nvidia-mig-parted.txt", base::HelpText(MakeMigPartedProgram(), {}));
 }
 

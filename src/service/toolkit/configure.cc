@@ -1,0 +1,328 @@
+#include "service/toolkit/configure.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/lock_file.h"
+#include "base/sha256.h"
+#include "base/text.h"
+#include "service/toolkit/remembered.h"
+
+namespace partita::service::toolkit {
+namespace {
+
+// Paths and programs as NVIDIA's own set-up has them. Of hooks podman 4.3.1 reads, unless it is
+// told otherwise, that one folder alone (seen), not the one below /etc.
+constexpr std::array<EngineRow, 3> kEngines = {{
+    {Engine::kDocker, "docker", "/etc/docker/daemon.json", "", "nvidia-container-runtime",
+     "systemctl restart docker"},
+    {Engine::kContainerd, "containerd", "/etc/containerd/config.toml",
+     "/etc/containerd/conf.d/99-nvidia.toml", "/usr/bin/nvidia-container-runtime",
+     "systemctl restart containerd"},
+    {Engine::kPodman, "podman", "/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json", "",
+     "/usr/bin/nvidia-container-runtime-hook", ""},
+}};
+
+base::Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
+  base::Result<std::string> text = base::ReadFile(path);
+  if (text.ok()) return std::optional<std::string>(*std::move(text));
+  if (text.error().code() == base::ErrorCode::kNotFound) return std::optional<std::string>();
+  return std::move(text).error();
+}
+
+base::Result<EnginePlan> PlanFrom(Engine engine,
+                                  const ConfigureOrder& order,
+                                  std::optional<std::string> config,
+                                  std::optional<std::string> drop_in) {
+  switch (engine) {
+    case Engine::kDocker: return PlanDocker(std::move(config), order);
+    case Engine::kContainerd: return PlanContainerd(std::move(config), std::move(drop_in), order);
+    case Engine::kPodman: return PlanPodman(std::move(config), order);
+  }
+  return base::Error(base::ErrorCode::kInternal, "no such engine");
+}
+
+void NoteMissingImports(const std::string& config, const ConfigureOrder& order, EnginePlan& plan) {
+  for (const std::string& path : ContainerdImports(config, order)) {
+    if (path == order.drop_in || base::Exists(path)) continue;
+    plan.notes.push_back(
+        fmt::format("{} imports {}, which is not there: containerd reads no import behind it, and "
+                    "says nothing",
+                    order.config, path));
+  }
+}
+
+// What undo makes of one file that we have written.
+base::Result<std::optional<FileChange>> Restored(const WrittenFile& written,
+                                                 const std::optional<std::string>& now) {
+  const bool ours = now && base::Sha256Hex(*now) == written.sha256;
+  if (!ours || !written.exact) return std::optional<FileChange>();
+  if (written.backup.empty())
+    return std::optional<FileChange>(FileChange{written.path, now, std::nullopt});
+  base::Result<std::string> before = base::ReadFile(written.backup);
+  if (!before.ok()) return std::optional<FileChange>();
+  return std::optional<FileChange>(FileChange{written.path, now, *std::move(before)});
+}
+
+// Where the file is ours still, what was there before; else what the plan by edits says of it.
+base::Result<EnginePlan> WithBackups(EnginePlan plan,
+                                     const std::vector<WrittenFile>& written,
+                                     const std::vector<FileChange>& files) {
+  EnginePlan restored;
+  restored.notes = std::move(plan.notes);
+  for (const FileChange& file : files) {
+    const auto edit = std::find_if(plan.changes.begin(), plan.changes.end(),
+                                   [&](const FileChange& each) { return each.path == file.path; });
+    const WrittenFile* row = FindWritten(written, file.path);
+    if (row == nullptr) {
+      // It was so before us, or somebody else did it: not ours to take back.
+      if (edit != plan.changes.end())
+        restored.notes.push_back(
+            fmt::format("{} was not written by this command: it stays as it is", file.path));
+      continue;
+    }
+    TRY(change, Restored(*row, file.before));
+    if (change) {
+      restored.changes.push_back(*std::move(change));
+      continue;
+    }
+    if (edit == plan.changes.end()) continue;
+    restored.changes.push_back(*edit);
+    restored.notes.push_back(fmt::format(
+        "{} is not as we left it: {}", file.path,
+        edit->after ? "only our entries are taken out" : "it is removed, and a copy kept"));
+  }
+  return restored;
+}
+
+base::Result<std::string> FreeBackupName(const std::string& path) {
+  constexpr int kMost = 1000;
+  for (int n = 1; n <= kMost; ++n) {
+    std::string name = fmt::format("{}.bak-{}", path, n);
+    if (!base::Exists(name)) return name;
+  }
+  return base::MakeError(base::ErrorCode::kConflict, "{} has {} backups already", path, kMost)
+      .WithHint("remove the old ones");
+}
+
+// With the owner and the mode of the file.
+base::Result<std::string> KeepCopy(const std::string& path, const std::string& bytes) {
+  struct stat about = {};
+  if (stat(path.c_str(), &about) != 0) return base::ErrnoError(fmt::format("look at {}", path));
+  TRY(name, FreeBackupName(path));
+  TRY_VOID(base::WriteFileAtomically(name, bytes, about.st_mode & 0777));
+  if (chown(name.c_str(), about.st_uid, about.st_gid) != 0 && errno != EPERM)
+    return base::ErrnoError(fmt::format("give {} its owner", name));
+  return name;
+}
+
+std::string ParentOf(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
+}
+
+base::Result<void> Put(const std::string& path, const std::optional<std::string>& bytes) {
+  if (!bytes) {
+    if (unlink(path.c_str()) != 0 && errno != ENOENT)
+      return base::ErrnoError(fmt::format("remove {}", path));
+    return {};
+  }
+  const bool there = base::Exists(path);
+  if (!there) TRY_VOID(base::MakeDirectories(ParentOf(path), 0755));
+  // A file that is replaced keeps its own mode.
+  return base::WriteFileAtomically(path, *bytes, there ? 0777 : 0644);
+}
+
+base::Result<void> CheckUnchanged(const std::vector<FileChange>& changes) {
+  for (const FileChange& change : changes) {
+    TRY(now, ReadIfThere(change.path));
+    if (now == change.before) continue;
+    return base::MakeError(base::ErrorCode::kConflict, "{} was changed by somebody meanwhile",
+                           change.path)
+        .WithHint("run it again; nothing was written");
+  }
+  return {};
+}
+
+// The row of a file that is about to be written, and its backup, which is made where there is none
+// that undo could use.
+base::Result<WrittenFile> RowFor(const FileChange& change, const WrittenFile* before) {
+  WrittenFile row = {change.path, base::Sha256Hex(*change.after)};
+  const bool ours =
+      before != nullptr && change.before && base::Sha256Hex(*change.before) == before->sha256;
+  if (ours) {
+    row.backup = before->backup;
+    row.exact = before->exact;
+    return row;
+  }
+  // Somebody may have put the backup back by hand.
+  if (before != nullptr && change.before && !before->backup.empty()) {
+    const base::Result<std::string> copy = base::ReadFile(before->backup);
+    if (copy.ok() && *copy == *change.before) {
+      row.backup = before->backup;
+      return row;
+    }
+  }
+  row.exact = before == nullptr || !change.before;
+  if (change.before) {
+    TRY(backup, KeepCopy(change.path, *change.before));
+    row.backup = std::move(backup);
+  }
+  return row;
+}
+
+// One carrying out, with what it takes to go back.
+class Work {
+ public:
+  Work(const std::vector<FileChange>& changes, const std::string& state_directory, bool undo)
+      : changes_(changes), state_directory_(state_directory), undo_(undo) {}
+
+  base::Result<std::vector<Carried>> Do() {
+    TRY(written, ReadWritten(state_directory_));
+    before_ = written;
+    base::Result<void> done = Prepare(written);
+    if (done.ok()) done = Write();
+    if (!done.ok()) {
+      TakeBack();
+      return std::move(done).error();
+    }
+    if (undo_) ForgetBackups();
+    return std::move(carried_);
+  }
+
+ private:
+  base::Result<void> Prepare(std::vector<WrittenFile> written) {
+    for (const FileChange& change : changes_) {
+      const WrittenFile* row = FindWritten(before_, change.path);
+      TRY(next, RowOrCopy(change, row));
+      std::erase_if(written, [&](const WrittenFile& each) { return each.path == change.path; });
+      if (!undo_) written.push_back(next);
+      const bool made = row == nullptr || next.backup != row->backup;
+      if (made && !next.backup.empty()) made_.push_back(next.backup);
+      carried_.push_back({change, made || !undo_ ? next.backup : ""});
+    }
+    // Before the files: a crash between the two leaves rows that match no file, and undo goes by
+    // edits then, which find nothing.
+    return RememberWritten(state_directory_, written);
+  }
+
+  base::Result<WrittenFile> RowOrCopy(const FileChange& change, const WrittenFile* row) {
+    if (!undo_) return RowFor(change, row);
+    WrittenFile next = {change.path, ""};
+    const bool ours =
+        row != nullptr && change.before && base::Sha256Hex(*change.before) == row->sha256;
+    if (ours && row->exact) {
+      next.backup = row->backup;
+    } else if (change.before) {
+      TRY(backup, KeepCopy(change.path, *change.before));
+      next.backup = std::move(backup);
+    }
+    return next;
+  }
+
+  base::Result<void> Write() {
+    for (const FileChange& change : changes_) {
+      TRY_VOID(Put(change.path, change.after));
+      ++put_;
+    }
+    return {};
+  }
+
+  void TakeBack() {
+    for (std::size_t i = put_; i-- > 0;) (void)Put(changes_[i].path, changes_[i].before);
+    for (const std::string& backup : made_) unlink(backup.c_str());
+    (void)RememberWritten(state_directory_, before_);
+  }
+
+  // The file is the backup again: a copy beside it would only ask what it is for.
+  void ForgetBackups() {
+    for (const FileChange& change : changes_) {
+      const WrittenFile* row = FindWritten(before_, change.path);
+      if (row == nullptr || row->backup.empty() || !change.after) continue;
+      const base::Result<std::string> copy = base::ReadFile(row->backup);
+      if (copy.ok() && *copy == *change.after) unlink(row->backup.c_str());
+    }
+  }
+
+  const std::vector<FileChange>& changes_;
+  const std::string& state_directory_;
+  bool undo_;
+  std::vector<WrittenFile> before_;
+  std::vector<std::string> made_;
+  std::vector<Carried> carried_;
+  std::size_t put_ = 0;
+};
+
+}  // namespace
+
+const EngineRow& RowOf(Engine engine) {
+  return *std::find_if(kEngines.begin(), kEngines.end(),
+                       [&](const EngineRow& row) { return row.engine == engine; });
+}
+
+std::vector<std::string> EngineNames() {
+  std::vector<std::string> names;
+  for (const EngineRow& row : kEngines) names.emplace_back(row.name);
+  return names;
+}
+
+base::Result<Engine> ParseEngine(std::string_view name) {
+  for (const EngineRow& row : kEngines) {
+    if (row.name == name) return row.engine;
+  }
+  static constexpr std::array<std::string_view, 6> kLater = {"crio", "cri-o",    "k3s",
+                                                             "rke2", "microk8s", "lxc"};
+  if (std::find(kLater.begin(), kLater.end(), name) != kLater.end()) {
+    return base::MakeError(base::ErrorCode::kUnsupported, "{} cannot be configured by this version",
+                           name)
+        .WithHint(fmt::format("there are: {}", base::Join(EngineNames(), ", ")));
+  }
+  return base::MakeError(base::ErrorCode::kInvalid, "no engine {}", base::Quoted(name))
+      .WithHint(fmt::format("there are: {}", base::Join(EngineNames(), ", ")));
+}
+
+base::Result<EnginePlan> PlanEngine(Engine engine,
+                                    const ConfigureOrder& order,
+                                    const std::string& state_directory) {
+  TRY(config, ReadIfThere(order.config));
+  std::optional<std::string> drop_in;
+  if (!order.drop_in.empty()) {
+    TRY(text, ReadIfThere(order.drop_in));
+    drop_in = std::move(text);
+  }
+  if (!order.undo) {
+    TRY(plan, PlanFrom(engine, order, config, std::move(drop_in)));
+    if (engine == Engine::kContainerd && config) NoteMissingImports(*config, order, plan);
+    return plan;
+  }
+  std::vector<FileChange> files = {{order.config, config, std::nullopt}};
+  if (!order.drop_in.empty()) files.push_back({order.drop_in, drop_in, std::nullopt});
+  TRY(plan, PlanFrom(engine, order, std::move(config), std::move(drop_in)));
+  TRY(written, ReadWritten(state_directory));
+  return WithBackups(std::move(plan), written, files);
+}
+
+base::Result<std::vector<Carried>> CarryOut(const std::vector<FileChange>& changes,
+                                            const ConfigureOrder& order,
+                                            const std::string& state_directory) {
+  TRY_VOID(base::MakeDirectories(state_directory, 0700));
+  TRY(lock, base::LockFile::Open(base::JoinPath(state_directory, "runtime.lock")));
+  TRY(ours, lock.Try("partita runtime configure"));
+  if (!ours) {
+    return base::MakeError(base::ErrorCode::kBusy, "{} configures a runtime just now",
+                           lock.Holder())
+        .WithHint("wait for it to end");
+  }
+  TRY_VOID(CheckUnchanged(changes));
+  return Work(changes, state_directory, order.undo).Do();
+}
+
+}  // namespace partita::service::toolkit

@@ -1,0 +1,254 @@
+#include <gtest/gtest.h>
+
+#include "service/toolkit/engine.h"
+
+namespace partita::service::toolkit {
+namespace {
+
+constexpr const char* kMain = "/etc/containerd/config.toml";
+constexpr const char* kDropIn = "/etc/containerd/conf.d/99-nvidia.toml";
+
+ConfigureOrder Order() {
+  return {.runtime_path = "/usr/bin/nvidia-container-runtime", .config = kMain, .drop_in = kDropIn};
+}
+
+// Both files after the plan, as they were where it says nothing of them.
+struct After {
+  std::optional<std::string> main, drop_in;
+  std::vector<std::string> notes;
+};
+
+After Apply(std::optional<std::string> main,
+            std::optional<std::string> drop_in,
+            const ConfigureOrder& order) {
+  After after = {main, drop_in, {}};
+  const base::Result<EnginePlan> plan = PlanContainerd(main, drop_in, order);
+  EXPECT_TRUE(plan.ok()) << plan.error().ToString();
+  for (const FileChange& change : plan->changes)
+    (change.path == kMain ? after.main : after.drop_in) = change.after;
+  after.notes = plan->notes;
+  return after;
+}
+
+std::string ErrorOf(std::string main) {
+  const base::Result<EnginePlan> plan = PlanContainerd(std::move(main), std::nullopt, Order());
+  return plan.ok() ? "" : plan.error().ToString();
+}
+
+std::string Body(const std::optional<std::string>& drop_in) {
+  return drop_in ? drop_in->substr(drop_in->find("version =")) : "";
+}
+
+constexpr std::string_view kSystemd = R"(# ours
+version = 2
+
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "registry.k8s.io/pause:3.9" # pinned
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = true
+[plugins."io.containerd.internal.v1.opt"]
+  path = "/opt/containerd"
+)";
+
+TEST(Containerd, InheritsSystemdCgroup) {
+  const After after = Apply(std::string(kSystemd), std::nullopt, Order());
+  std::string main(kSystemd);
+  main.insert(main.find("version = 2\n") + 12, "imports = [\"/etc/containerd/conf.d/*.toml\"]\n");
+  EXPECT_EQ(after.main, main);
+  EXPECT_EQ(Body(after.drop_in), R"(version = 2
+
+[plugins."io.containerd.grpc.v1.cri"]
+  sandbox_image = "registry.k8s.io/pause:3.9" # pinned
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+      SystemdCgroup = true
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
+    runtime_type = "io.containerd.runc.v2"
+    [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
+      SystemdCgroup = true
+      BinaryName = "/usr/bin/nvidia-container-runtime"
+)");
+  EXPECT_TRUE(after.notes.empty());
+}
+
+TEST(Containerd, SecondRunIsNoChange) {
+  const std::array<std::string, 4> files = {std::string(kSystemd), "", "[grpc]\n  gid = 0\n",
+                                            "version = 3\n"};
+  for (const std::string& file : files) {
+    for (const bool everything : {false, true}) {
+      ConfigureOrder order = Order();
+      order.set_as_default = order.enable_cdi = everything;
+      const After once = Apply(file, std::nullopt, order);
+      const base::Result<EnginePlan> again = PlanContainerd(once.main, once.drop_in, order);
+      ASSERT_TRUE(again.ok());
+      EXPECT_TRUE(again->changes.empty()) << file;
+    }
+  }
+}
+
+TEST(Containerd, ByVersion) {
+  const After newest = Apply("version = 3\n", std::nullopt, Order());
+  EXPECT_NE(newest.drop_in->find("version = 3\n"), std::string::npos);
+  EXPECT_NE(
+      newest.drop_in->find("[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.nvidia]"),
+      std::string::npos);
+  const After empty = Apply(std::nullopt, std::nullopt, Order());
+  EXPECT_EQ(*empty.main, "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n");
+  EXPECT_EQ(Body(empty.drop_in), R"(version = 2
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia]
+  runtime_type = "io.containerd.runc.v2"
+  runtime_root = ""
+  runtime_engine = ""
+  privileged_without_host_devices = false
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
+  BinaryName = "/usr/bin/nvidia-container-runtime"
+)");
+  const After old = Apply("[plugins.cri]\n  sandbox_image = \"x\"\n", std::nullopt, Order());
+  EXPECT_EQ(old.drop_in, std::nullopt);
+  EXPECT_EQ(*old.main, R"([plugins.cri]
+  sandbox_image = "x"
+[plugins.cri.containerd.runtimes.nvidia]
+  runtime_type = "io.containerd.runc.v2"
+  runtime_root = ""
+  runtime_engine = ""
+  privileged_without_host_devices = false
+[plugins.cri.containerd.runtimes.nvidia.options]
+  BinaryName = "/usr/bin/nvidia-container-runtime"
+  Runtime = "/usr/bin/nvidia-container-runtime"
+)");
+}
+
+TEST(Containerd, CdiOfVersionOneIsInThePluginItself) {
+  ConfigureOrder order = Order();
+  order.enable_cdi = true;
+  const After after = Apply("[plugins.cri]\n", std::nullopt, order);
+  EXPECT_TRUE(after.main->starts_with("[plugins.cri]\n  enable_cdi = true\n")) << *after.main;
+}
+
+TEST(Containerd, DefaultTakenBack) {
+  ConfigureOrder order = Order();
+  order.set_as_default = true;
+  const After once = Apply(std::string(kSystemd), std::nullopt, order);
+  EXPECT_NE(once.drop_in->find("default_runtime_name = \"nvidia\""), std::string::npos);
+  const After again = Apply(once.main, once.drop_in, Order());
+  EXPECT_EQ(again.drop_in->find("default_runtime_name"), std::string::npos);
+}
+
+TEST(Containerd, ADefaultOfTheMainFileIsTold) {
+  const After after = Apply(
+      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n"
+      "default_runtime_name = \"nvidia\"\n",
+      std::nullopt, Order());
+  EXPECT_EQ(after.drop_in->find("default_runtime_name"), std::string::npos);
+  ASSERT_EQ(after.notes.size(), 1U);
+  EXPECT_EQ(after.notes[0],
+            "/etc/containerd/config.toml itself makes nvidia the default, and containerd 2.1 and "
+            "later keeps to that");
+}
+
+TEST(Containerd, CopiesFromDefault) {
+  const After after = Apply(
+      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n"
+      "default_runtime_name = \"foo\"\n"
+      "runtimes.runc.runtime_type = \"a\"\nruntimes.foo.runtime_type = \"b\"\n"
+      "runtimes.foo.options.X = 1\n",
+      std::nullopt, Order());
+  EXPECT_NE(after.drop_in->find("runtimes.nvidia]\nruntime_type = \"b\"\n"), std::string::npos)
+      << *after.drop_in;
+  EXPECT_NE(after.drop_in->find("runtimes.nvidia.options]\nX = 1\n"), std::string::npos);
+  EXPECT_NE(after.drop_in->find("default_runtime_name = \"foo\""), std::string::npos);
+}
+
+TEST(Containerd, EmptyTypeReplaced) {
+  const After after = Apply(
+      "version = 2\n"
+      "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\nruntime_type = \"\"\n",
+      std::nullopt, Order());
+  EXPECT_NE(after.drop_in->find("runtimes.nvidia]\nruntime_type = \"io.containerd.runc.v2\"\n"),
+            std::string::npos)
+      << *after.drop_in;
+}
+
+TEST(Containerd, AnImportThatIsThereIsEnough) {
+  for (const char* import : {"\"/etc/containerd/conf.d/*.toml\"", "'conf.d/*.toml'",
+                             "\"/etc/containerd/conf.d/99-nvidia.toml\""}) {
+    const std::string main = fmt::format("version = 2\nimports = [{}]\n", import);
+    EXPECT_EQ(Apply(main, std::nullopt, Order()).main, main);
+  }
+  const After other = Apply("version = 2\nimports = [\"/run/x.toml\"]\n", std::nullopt, Order());
+  EXPECT_EQ(*other.main,
+            "version = 2\nimports = [\"/run/x.toml\", \"/etc/containerd/conf.d/*.toml\"]\n");
+  ASSERT_EQ(other.notes.size(), 1U);
+  EXPECT_NE(other.notes[0].find("imports /run/x.toml too"), std::string::npos);
+}
+
+TEST(Containerd, TablesOfVersionTwoWithoutAVersionGetIt) {
+  const After after = Apply(
+      "[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  default_runtime_name = \"runc\"\n",
+      std::nullopt, Order());
+  EXPECT_TRUE(after.main->starts_with(
+      "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n[plugins.\"io"))
+      << *after.main;
+  ASSERT_EQ(after.notes.size(), 1U);
+  EXPECT_NE(after.notes[0].find("version = 2 is added"), std::string::npos);
+  EXPECT_EQ(
+      ErrorOf("[plugins.cri]\n[plugins.\"io.containerd.grpc.v1.cri\"]\n"),
+      "/etc/containerd/config.toml: tables of two versions of the CRI plugin, and no version");
+}
+
+TEST(Containerd, ADisabledPluginIsTold) {
+  const After after = Apply("disabled_plugins = [\"cri\"]\n", std::nullopt, Order());
+  ASSERT_EQ(after.notes.size(), 1U);
+  EXPECT_NE(after.notes[0].find("disables \"cri\""), std::string::npos);
+}
+
+TEST(Containerd, TheDumpIsTheSource) {
+  ConfigureOrder order = Order();
+  order.dump =
+      "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]\n"
+      "  runtime_type = 'x'\n";
+  const After after = Apply("version = 2\n", std::nullopt, order);
+  EXPECT_NE(after.drop_in->find("version = 3"), std::string::npos);
+  EXPECT_NE(after.drop_in->find("runtimes.nvidia]\n  runtime_type = \"x\"\n"), std::string::npos)
+      << *after.drop_in;
+}
+
+TEST(Containerd, RemovesItsFileAndWhatIsLeftOfTheOther) {
+  ConfigureOrder undo = Order();
+  undo.undo = true;
+  const After fresh = Apply(std::nullopt, std::nullopt, Order());
+  const After gone = Apply(fresh.main, fresh.drop_in, undo);
+  EXPECT_EQ(gone.main, std::nullopt);
+  EXPECT_EQ(gone.drop_in, std::nullopt);
+  const std::string edited = *fresh.main + "oom_score = 1\n";
+  EXPECT_EQ(Apply(edited, fresh.drop_in, undo).main, edited);
+  const After old = Apply("[plugins.cri]\n  a = 1\n", std::nullopt, Order());
+  EXPECT_EQ(Apply(*old.main + "\n[debug]\n", std::nullopt, undo).main,
+            "[plugins.cri]\n  a = 1\n\n[debug]\n");
+}
+
+TEST(Containerd, ABadFileIsAnError) {
+  EXPECT_EQ(ErrorOf("version = 2\nversion = 2\n"),
+            "/etc/containerd/config.toml:2:1: \"version\" is there already\n"
+            "    2 | version = 2\n"
+            "      | ^^^^^^^ it is in line 1");
+  EXPECT_EQ(ErrorOf("version = \"2\"\n"),
+            "/etc/containerd/config.toml: version \"2\" is no version of containerd's");
+  EXPECT_EQ(ErrorOf("version = 2\nimports = 1\n"),
+            "/etc/containerd/config.toml: imports is no list");
+  EXPECT_EQ(ErrorOf("version = 2\nplugins = 1\n"),
+            "/etc/containerd/config.toml: plugins is no table");
+  EXPECT_EQ(ErrorOf("[plugins.cri.containerd]\nruntimes = [1]\n"),
+            "/etc/containerd/config.toml: plugins.cri.containerd.runtimes is no table");
+  EXPECT_EQ(ErrorOf("[plugins.cri.containerd.runtimes]\nnvidia = 1\n"),
+            "/etc/containerd/config.toml: plugins.cri.containerd.runtimes.nvidia is no table, so "
+            "plugins.cri.containerd.runtimes.nvidia.runtime_type cannot be set");
+}
+
+}  // namespace
+}  // namespace partita::service::toolkit

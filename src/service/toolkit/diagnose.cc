@@ -1,0 +1,360 @@
+#include "service/toolkit/diagnose.h"
+
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/text.h"
+#include "config/toml_edit.h"
+#include "hw/device_nodes.h"
+
+namespace partita::service::toolkit {
+namespace {
+
+using Findings = std::vector<Finding>;
+
+constexpr std::string_view kSpecFile = "/var/run/cdi/nvidia.yaml";
+constexpr std::string_view kKind = "nvidia.com/gpu";
+
+void Good(Findings& out, std::string id, std::string what) {
+  out.push_back({std::move(id), std::move(what), "", Level::kGood});
+}
+void Warn(Findings& out, std::string id, std::string what, std::string mend = "") {
+  out.push_back({std::move(id), std::move(what), std::move(mend), Level::kWarning});
+}
+void Bad(Findings& out, std::string id, std::string what, std::string mend = "") {
+  out.push_back({std::move(id), std::move(what), std::move(mend), Level::kBad});
+}
+void NotChecked(Findings& out, std::string id, std::string what) {
+  out.push_back({std::move(id), std::move(what), "", Level::kNotChecked});
+}
+
+// The first few, and how many more.
+std::string Some(const std::vector<std::string>& all) {
+  constexpr std::size_t kShown = 3;
+  const std::vector<std::string> first(
+      all.begin(), all.begin() + static_cast<std::ptrdiff_t>(std::min(kShown, all.size())));
+  std::string text = base::Join(first, ", ");
+  if (all.size() > kShown) text += fmt::format(" and {} more", all.size() - kShown);
+  return text;
+}
+
+std::string Generate(std::string_view path, std::string_view more = "") {
+  return fmt::format("partita cdi generate{} --output {}", more, path);
+}
+
+// Numbers of a version, so that 4.10 is after 4.9; what is missing is 0.
+std::array<std::uint64_t, 3> Numbers(const std::string& version) {
+  std::array<std::uint64_t, 3> numbers = {};
+  const std::vector<std::string_view> parts = base::Split(version, '.');
+  for (std::size_t i = 0; i < std::min(parts.size(), numbers.size()); ++i)
+    numbers[i] = base::ParseUnsigned(parts[i]).value_or(0);
+  return numbers;
+}
+bool Before(const std::string& version, std::array<std::uint64_t, 3> other) {
+  return !version.empty() && Numbers(version) < other;
+}
+
+void CheckBus(const HostFacts& facts, Findings& out) {
+  if (facts.bus.empty()) {
+    Warn(out, "gpu", "no NVIDIA GPU is on the PCI bus");
+    return;
+  }
+  std::vector<std::string> nouveau;
+  for (const hw::sysfs::PciGpu& gpu : facts.bus) {
+    if (gpu.driver == "nouveau") nouveau.push_back(gpu.pci.ToString());
+  }
+  if (nouveau.empty()) {
+    Good(out, "gpu",
+         fmt::format("{} NVIDIA GPU{} on the PCI bus", facts.bus.size(),
+                     facts.bus.size() == 1 ? "" : "s"));
+  } else {
+    Bad(out, "gpu",
+        fmt::format("the kernel's own driver nouveau has {}, so NVIDIA's cannot", Some(nouveau)),
+        "modprobe -r nouveau && modprobe nvidia");
+  }
+}
+
+void CheckModule(const HostFacts& facts, Findings& out) {
+  if (!facts.driver) {
+    Bad(out, "module", "the kernel module nvidia is not loaded", "modprobe nvidia");
+    NotChecked(out, "nodes", "device nodes are known once the module is loaded");
+    return;
+  }
+  Good(out, "module",
+       fmt::format("the kernel module nvidia {} is loaded{}", facts.driver->version,
+                   facts.driver->open ? " (the open one)" : ""));
+  if (!facts.majors.empty() && !facts.majors.contains("nvidia-uvm"))
+    Bad(out, "uvm", "the kernel module nvidia-uvm is not loaded: CUDA finds no device",
+        "modprobe nvidia-uvm");
+}
+
+// Nodes that every container with a GPU needs.
+std::vector<std::string> NeededNodes(const HostFacts& facts) {
+  std::vector<std::string> paths = {"/dev/nvidiactl", "/dev/nvidia-uvm"};
+  for (const hw::procfs::GpuInformation& gpu : facts.gpus) {
+    if (gpu.minor && !gpu.excluded)
+      paths.push_back(fmt::format("/dev/nvidia{}", gpu.minor->value()));
+  }
+  return paths;
+}
+
+void CheckNodes(const HostFacts& facts, Findings& out) {
+  if (!facts.driver) return;
+  std::vector<std::string> missing, minors;
+  for (const std::string& path : NeededNodes(facts)) {
+    const bool there =
+        std::any_of(facts.nodes.begin(), facts.nodes.end(),
+                    [&](const model::DeviceNode& node) { return node.path == path; });
+    if (!there) missing.push_back(path);
+  }
+  for (const hw::procfs::GpuInformation& gpu : facts.gpus) {
+    if (gpu.minor) minors.push_back(fmt::format("-c {}", gpu.minor->value()));
+  }
+  const std::string make = "nvidia-modprobe -u " + base::Join(minors, " ");
+  const std::vector<model::Problem> majors = hw::CheckMajors(facts.nodes, facts.majors);
+  for (const model::Problem& problem : majors) {
+    const std::string& what = problem.error.message();
+    const std::string node = what.substr(0, what.find(' '));
+    Bad(out, "node-major", what, fmt::format("rm {} && {}", node, make));
+  }
+  if (!missing.empty())
+    Bad(out, "nodes", fmt::format("device nodes are missing: {}", Some(missing)), make);
+  if (missing.empty() && majors.empty())
+    Good(out, "nodes", fmt::format("{} device nodes, as the driver has them", facts.nodes.size()));
+}
+
+void CheckLibrary(const HostFacts& facts, Findings& out) {
+  if (!facts.library_error.empty()) {
+    Bad(out, "library", facts.library_error);
+    return;
+  }
+  const bool differs = facts.driver && !facts.library_version.empty() &&
+                       facts.library_version != facts.driver->version;
+  if (differs) {
+    Bad(out, "library",
+        fmt::format(
+            "the library is of driver {} and the loaded kernel module of {}: the driver was "
+            "replaced and the old module still runs",
+            facts.library_version, facts.driver->version),
+        "systemctl reboot");
+    return;
+  }
+  Good(out, "library", fmt::format("the driver's library is {}", facts.library));
+}
+
+const EngineFacts* FindEngine(const HostFacts& facts, Engine engine) {
+  const auto found = std::find_if(facts.engines.begin(), facts.engines.end(),
+                                  [&](const EngineFacts& each) { return each.engine == engine; });
+  return found == facts.engines.end() ? nullptr : &*found;
+}
+
+void CheckSpecPlaces(const HostFacts& facts, Findings& out) {
+  for (const std::string& directory : facts.open_spec_directories) {
+    Bad(out, "cdi-directory",
+        fmt::format("others than root may write in {}, and so choose what runs as root", directory),
+        fmt::format("chown root:root {0} && chmod go-w {0}", directory));
+  }
+  for (const std::string& path : facts.misnamed_specs) {
+    Warn(out, "cdi-name", fmt::format("nobody reads {}: CDI files end in .yaml or .json", path),
+         fmt::format("mv {} {}.yaml", path, path.substr(0, path.size() - 4)));
+  }
+  for (const std::string& problem : facts.spec_problems) Bad(out, "cdi-file", problem);
+}
+
+void CheckSpecVersion(const HostFacts& facts, const SpecFacts& spec, Findings& out) {
+  const EngineFacts* podman = FindEngine(facts, Engine::kPodman);
+  if (podman == nullptr) return;
+  if (Before(podman->version, {5, 0, 0}) && !Before(spec.version, {0, 6, 1})) {
+    Bad(out, "cdi-version",
+        fmt::format("podman {} reads CDI up to 0.6.0, and {} has {}", podman->version, spec.path,
+                    spec.version),
+        Generate(spec.path, " --cdi-version-max 0.6.0"));
+  }
+  const bool generated = spec.path.starts_with("/var/run/") || spec.path.starts_with("/run/");
+  if (!podman->version.empty() && !Before(podman->version, {5, 5, 0}) && generated) {
+    Warn(out, "cdi-podman",
+         fmt::format("podman {} may not look into /var/run/cdi, where {} is", podman->version,
+                     spec.path),
+         Generate("/etc/cdi/nvidia.yaml"));
+  }
+}
+
+void CheckSpecs(const HostFacts& facts, Findings& out) {
+  CheckSpecPlaces(facts, out);
+  bool any = false;
+  for (const SpecFacts& spec : facts.specs) {
+    if (spec.kind != kKind) continue;
+    any = true;
+    if (!spec.missing.empty()) {
+      Bad(out, "cdi-stale",
+          fmt::format("{} names what this host has not: {}", spec.path, Some(spec.missing)),
+          Generate(spec.path));
+    } else {
+      Good(out, "cdi",
+           fmt::format("{} has {} device{} of {}, CDI {}", spec.path, spec.devices.size(),
+                       spec.devices.size() == 1 ? "" : "s", spec.kind, spec.version));
+    }
+    CheckSpecVersion(facts, spec, out);
+  }
+  if (!any)
+    Warn(out, "cdi", fmt::format("no CDI file has devices of {}", kKind), Generate(kSpecFile));
+}
+
+void CheckHooks(const HostFacts& facts, Findings& out) {
+  for (const ProgramFacts& hook : facts.hooks) {
+    if (!hook.there || !hook.executable) {
+      Bad(out, "hook",
+          fmt::format("{} is named as a hook and {}: no container with it starts", hook.path,
+                      hook.there ? "cannot be executed" : "is not there"),
+          hook.there ? fmt::format("chmod 0755 {}", hook.path) : Generate(kSpecFile));
+    } else if (hook.open) {
+      Bad(out, "hook-mode",
+          fmt::format("others than root may change {}, which runs as root", hook.path),
+          fmt::format("chown root:root {0} $(dirname {0}) && chmod go-w {0} $(dirname {0})",
+                      hook.path));
+    } else {
+      Good(out, "hook", fmt::format("{} runs as a hook and is root's alone", hook.path));
+    }
+  }
+  const bool has_spec = std::any_of(facts.specs.begin(), facts.specs.end(),
+                                    [](const SpecFacts& spec) { return spec.kind == kKind; });
+  for (const std::string& path : facts.hook_files) {
+    if (!has_spec) continue;
+    const bool podman = FindEngine(facts, Engine::kPodman) != nullptr;
+    const std::string what = fmt::format(
+        "{} injects devices into every container, and CDI files do it too: with both, a container "
+        "gets them twice",
+        path);
+    if (podman) {
+      Bad(out, "hooks.d", what, "rm " + path);
+    } else {
+      Warn(out, "hooks.d", what, "rm " + path);
+    }
+  }
+}
+
+void CheckDocker(const HostFacts& facts, const EngineFacts& docker, Findings& out) {
+  const std::string_view file = RowOf(Engine::kDocker).config;
+  base::Result<base::Value> config =
+      base::ParseJson(base::Trim(docker.config.value_or("")).empty() ? "{}" : *docker.config);
+  if (!config.ok()) {
+    Bad(out, "docker", fmt::format("{}: {}", file, config.error().ToString()));
+    return;
+  }
+  const base::Value* runtimes = config->Find("runtimes");
+  const base::Value* runtime = runtimes == nullptr ? nullptr : runtimes->Find("nvidia");
+  if (runtime == nullptr) {
+    Warn(out, "docker", "docker knows no runtime nvidia: --runtime nvidia is refused",
+         "partita runtime configure --runtime docker");
+  } else {
+    Good(out, "docker", fmt::format("docker {} knows the runtime nvidia", docker.version));
+  }
+  if (!facts.has_docker_hook) {
+    Warn(out, "docker-gpus",
+         "nvidia-container-runtime-hook is not installed: docker run --gpus is refused",
+         "apt install partita-toolkit && systemctl restart docker");
+  }
+}
+
+// A setting of the CRI plugin, from whichever of the files has it.
+const config::Node* CriSetting(const config::TomlText& toml,
+                               const std::vector<std::string>& below) {
+  for (const char* plugin : {"cri", "io.containerd.grpc.v1.cri", "io.containerd.cri.v1.runtime"}) {
+    config::TomlPath path = {"plugins", plugin};
+    path.insert(path.end(), below.begin(), below.end());
+    if (const config::Node* node = toml.Find(path)) return node;
+  }
+  return nullptr;
+}
+
+void CheckContainerd(const EngineFacts& containerd, Findings& out) {
+  bool runtime = false, cdi = false;
+  const EngineRow& row = RowOf(Engine::kContainerd);
+  const std::array<std::pair<std::string_view, const std::optional<std::string>*>, 2> files = {
+      {{row.config, &containerd.config}, {row.drop_in, &containerd.drop_in}}};
+  for (const auto& [name, text] : files) {
+    if (!*text) continue;
+    const base::Result<config::TomlText> toml = config::TomlText::Parse(**text, std::string(name));
+    if (!toml.ok()) {
+      Bad(out, "containerd", toml.error().ToString());
+      return;
+    }
+    runtime = runtime || CriSetting(*toml, {"containerd", "runtimes", "nvidia"}) != nullptr;
+    const config::Node* enabled = CriSetting(*toml, {"enable_cdi"});
+    cdi = cdi || (enabled != nullptr && enabled->text == "true");
+  }
+  const std::string configure = "partita runtime configure --runtime containerd";
+  if (runtime) {
+    Good(out, "containerd",
+         fmt::format("containerd {} knows the runtime nvidia", containerd.version));
+  } else {
+    Warn(out, "containerd", "containerd knows no runtime nvidia: pods of that class do not start",
+         configure);
+  }
+  if (Before(containerd.version, {1, 7, 0})) {
+    Warn(out, "containerd-cdi",
+         fmt::format("containerd {} has no CDI: pods get GPUs by the runtime alone",
+                     containerd.version));
+  } else if (Before(containerd.version, {2, 0, 0}) && !cdi) {
+    Warn(out, "containerd-cdi",
+         fmt::format("containerd {} has CDI switched off", containerd.version),
+         configure + " --enable-cdi");
+  }
+}
+
+void CheckEngines(const HostFacts& facts, Findings& out) {
+  if (facts.engines.empty())
+    NotChecked(out, "engines", "no docker, containerd or podman is installed");
+  const bool needs_runtime = FindEngine(facts, Engine::kDocker) != nullptr ||
+                             FindEngine(facts, Engine::kContainerd) != nullptr;
+  if (needs_runtime && !facts.has_runtime)
+    Warn(out, "runtime", "nvidia-container-runtime is not installed",
+         "apt install partita-toolkit");
+  if (const EngineFacts* docker = FindEngine(facts, Engine::kDocker))
+    CheckDocker(facts, *docker, out);
+  if (const EngineFacts* containerd = FindEngine(facts, Engine::kContainerd))
+    CheckContainerd(*containerd, out);
+  if (const EngineFacts* podman = FindEngine(facts, Engine::kPodman)) {
+    if (Before(podman->version, {4, 1, 0})) {
+      Warn(out, "podman",
+           fmt::format("podman {} has no CDI: it needs the hook file", podman->version),
+           "partita runtime configure --runtime podman");
+    } else {
+      Good(out, "podman", fmt::format("podman {} takes CDI devices", podman->version));
+    }
+  }
+}
+
+}  // namespace
+
+std::string_view ToString(Level level) {
+  switch (level) {
+    case Level::kGood: return "good";
+    case Level::kWarning: return "warning";
+    case Level::kBad: return "bad";
+    case Level::kNotChecked: return "not-checked";
+  }
+  return "";
+}
+
+std::vector<Finding> Diagnose(const HostFacts& facts) {
+  Findings out;
+  CheckBus(facts, out);
+  CheckModule(facts, out);
+  CheckNodes(facts, out);
+  CheckLibrary(facts, out);
+  CheckSpecs(facts, out);
+  CheckHooks(facts, out);
+  CheckEngines(facts, out);
+  return out;
+}
+
+bool LacksDriver(const HostFacts& facts) { return !facts.driver || !facts.library_error.empty(); }
+
+}  // namespace partita::service::toolkit

@@ -1,0 +1,121 @@
+#include <gtest/gtest.h>
+
+#include "service/toolkit/engine.h"
+
+namespace partita::service::toolkit {
+namespace {
+
+ConfigureOrder Order() {
+  return {.runtime_path = "nvidia-container-runtime", .config = "/etc/docker/daemon.json"};
+}
+
+std::string After(std::optional<std::string> before, const ConfigureOrder& order) {
+  const base::Result<EnginePlan> plan = PlanDocker(before, order);
+  if (!plan.ok()) return plan.error().ToString();
+  if (plan->changes.empty()) return before.value_or("absent");
+  EXPECT_EQ(plan->changes.size(), 1U);
+  EXPECT_EQ(plan->changes[0].path, "/etc/docker/daemon.json");
+  EXPECT_EQ(plan->changes[0].before, before);
+  return plan->changes[0].after.value_or("removed");
+}
+
+constexpr std::string_view kFresh =
+    "{\n"
+    "    \"runtimes\": {\n"
+    "        \"nvidia\": {\n"
+    "            \"path\": \"nvidia-container-runtime\",\n"
+    "            \"args\": []\n"
+    "        }\n"
+    "    }\n"
+    "}\n";
+
+TEST(Docker, MakesAFile) {
+  EXPECT_EQ(After(std::nullopt, Order()), kFresh);
+  EXPECT_EQ(After("", Order()), kFresh);
+  EXPECT_EQ(After(" \n", Order()), kFresh);
+}
+
+TEST(Docker, MergesFeatures) {
+  ConfigureOrder order = Order();
+  order.enable_cdi = true;
+  order.set_as_default = true;
+  EXPECT_EQ(After("{\n  \"features\": {\"buildkit\": true}\n}\n", order),
+            "{\n"
+            "  \"features\": {\"buildkit\": true, \"cdi\": true},\n"
+            "  \"runtimes\": {\n"
+            "    \"nvidia\": {\n"
+            "      \"path\": \"nvidia-container-runtime\",\n"
+            "      \"args\": []\n"
+            "    }\n"
+            "  },\n"
+            "  \"default-runtime\": \"nvidia\"\n"
+            "}\n");
+}
+
+TEST(Docker, SecondRunIsNoChange) {
+  for (const bool everything : {false, true}) {
+    ConfigureOrder order = Order();
+    order.set_as_default = order.enable_cdi = everything;
+    const std::string once = After("{\"log-driver\": \"journald\"}", order);
+    const base::Result<EnginePlan> again = PlanDocker(once, order);
+    ASSERT_TRUE(again.ok());
+    EXPECT_TRUE(again->changes.empty());
+  }
+}
+
+TEST(Docker, AnotherDefaultStays) {
+  EXPECT_EQ(After("{\"default-runtime\": \"crun\"}", Order()),
+            "{\"default-runtime\": \"crun\", "
+            "\"runtimes\": {\"nvidia\":{\"path\":\"nvidia-container-runtime\",\"args\":[]}}}");
+}
+
+TEST(Docker, ArgumentsOfTheRuntimeStay) {
+  EXPECT_EQ(After("{\"runtimes\": {\"nvidia\": {\"path\": \"/usr/bin/x\", "
+                  "\"runtimeArgs\": [\"--a\"]}}}",
+                  Order()),
+            "{\"runtimes\": {\"nvidia\": {\"path\": \"nvidia-container-runtime\", "
+            "\"runtimeArgs\": [\"--a\"]}}}");
+}
+
+TEST(Docker, TheMarkInFrontStays) {
+  const std::string after = After("\xEF\xBB\xBF{}", Order());
+  EXPECT_TRUE(after.starts_with("\xEF\xBB\xBF{\n    \"runtimes\""));
+}
+
+TEST(Docker, TakesItsEntriesOut) {
+  ConfigureOrder order = Order();
+  order.undo = true;
+  EXPECT_EQ(After(std::string(kFresh), order), "{}\n");
+  EXPECT_EQ(After("{\"default-runtime\": \"nvidia\", \"runtimes\": {\"kata\": {\"path\": \"k\"}, "
+                  "\"nvidia\": {\"path\": \"n\"}}}",
+                  order),
+            "{\"default-runtime\": \"runc\", \"runtimes\": {\"kata\": {\"path\": \"k\"}}}");
+  EXPECT_EQ(After(std::nullopt, order), "absent");
+  EXPECT_EQ(After("", order), "");
+}
+
+TEST(Docker, ABadFileIsAnError) {
+  EXPECT_EQ(After("{\"a\": 1,}", Order()),
+            "/etc/docker/daemon.json: no valid JSON at byte 8: a key in quotes is expected");
+  EXPECT_EQ(After("[]", Order()), "/etc/docker/daemon.json: the document is no map");
+  EXPECT_EQ(After("{\"runtimes\": []}", Order()),
+            "/etc/docker/daemon.json: runtimes is no map, so runtimes.nvidia cannot be set in it");
+  EXPECT_EQ(PlanDocker("[]", Order()).error().code(), base::ErrorCode::kInvalid);
+}
+
+TEST(Docker, NamesAndPathsAreChecked) {
+  ConfigureOrder order = Order();
+  order.runtime_name = "a/b";
+  EXPECT_EQ(After("{}", order), "\"a/b\" cannot be a runtime's name");
+  order.runtime_name = "runc";
+  EXPECT_EQ(After("{}", order), "the runtime runc is the engine's own and stays what it is");
+  order = Order();
+  order.runtime_path = "bin/x";
+  EXPECT_EQ(After("{}", order), "\"bin/x\" is no path that begins with \"/\"");
+  order = Order();
+  order.drop_in = "/x";
+  EXPECT_EQ(After("{}", order), "docker reads one file and no drop-in files");
+}
+
+}  // namespace
+}  // namespace partita::service::toolkit

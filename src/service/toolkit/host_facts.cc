@@ -1,0 +1,265 @@
+#include "service/toolkit/host_facts.h"
+
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/json.h"
+#include "base/root_dir.h"
+#include "base/subprocess.h"
+#include "base/text.h"
+#include "cdi/registry.h"
+#include "hw/device_nodes.h"
+#include "hw/nvml/library.h"
+
+namespace partita::service::toolkit {
+namespace {
+
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+
+// The host's files, seen from wherever they are mounted.
+class Host {
+ public:
+  Host(base::RootDir root, const HostOptions& options)
+      : root_(std::move(root)), options_(options) {}
+
+  // Links followed, inside the host.
+  [[nodiscard]] std::optional<base::FileFacts> Look(const std::string& path) const {
+    const base::Result<std::string> resolved = root_.Resolve(path);
+    if (!resolved.ok()) return std::nullopt;
+    base::Result<base::FileFacts> facts = root_.Look(*resolved);
+    if (!facts.ok()) return std::nullopt;
+    return *facts;
+  }
+
+  [[nodiscard]] std::optional<std::string> Read(const std::string& path) const {
+    base::Result<std::string> text = root_.Read(path, kMostBytes);
+    if (!text.ok()) return std::nullopt;
+    return *std::move(text);
+  }
+
+  [[nodiscard]] std::vector<std::string> List(const std::string& path) const {
+    base::Result<std::vector<std::string>> names = root_.List(path);
+    return names.ok() ? *std::move(names) : std::vector<std::string>();
+  }
+
+  // As this process names it; for those that read by path.
+  [[nodiscard]] std::string OnHost(const std::string& path) const {
+    const base::Result<std::string> resolved = root_.Resolve(path);
+    return base::JoinPath(options_.host_root, resolved.ok() ? *resolved : path);
+  }
+
+  [[nodiscard]] std::optional<std::string> FindProgram(std::string_view name) const {
+    for (const std::string_view folder : base::Split(options_.search_path, ':')) {
+      if (!folder.starts_with('/')) continue;
+      const std::string path = base::JoinPath(folder, name);
+      const std::optional<base::FileFacts> facts = Look(path);
+      if (facts && facts->IsRegular() && (facts->mode & 0111) != 0) return path;
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] bool IsThisMachine() const { return options_.host_root == "/"; }
+
+ private:
+  base::RootDir root_;
+  const HostOptions& options_;
+};
+
+bool WritableByOthers(const base::FileFacts& facts) {
+  return facts.uid != 0 || (facts.mode & (S_IWGRP | S_IWOTH)) != 0;
+}
+
+// Whoever may write a folder may put another file in the place of one in it.
+ProgramFacts LookAtProgram(const Host& host, const std::string& path) {
+  ProgramFacts program = {path};
+  const std::optional<base::FileFacts> facts = host.Look(path);
+  if (!facts || !facts->IsRegular()) return program;
+  program.there = true;
+  program.executable = (facts->mode & 0111) != 0;
+  const std::size_t slash = path.rfind('/');
+  const std::optional<base::FileFacts> folder = host.Look(slash == 0 ? "/" : path.substr(0, slash));
+  program.open = WritableByOthers(*facts) || (folder && WritableByOthers(*folder));
+  return program;
+}
+
+void AddHook(const Host& host, const std::string& path, HostFacts& facts) {
+  const bool known = std::any_of(facts.hooks.begin(), facts.hooks.end(),
+                                 [&](const ProgramFacts& each) { return each.path == path; });
+  if (!known && path.starts_with('/')) facts.hooks.push_back(LookAtProgram(host, path));
+}
+
+void CheckNode(const Host& host, const cdi::DeviceNode& node, SpecFacts& spec) {
+  const std::string& path = node.host_path.empty() ? node.path : node.host_path;
+  const std::optional<base::FileFacts> facts = host.Look(path);
+  if (!facts) {
+    spec.missing.push_back(path);
+    return;
+  }
+  const auto has_major = static_cast<std::int64_t>(major(facts->device));
+  const auto has_minor = static_cast<std::int64_t>(minor(facts->device));
+  const bool numbered = node.major != 0 || node.minor != 0;
+  if (numbered && (has_major != node.major || has_minor != node.minor)) {
+    spec.missing.push_back(
+        fmt::format("{} ({}:{}, not {}:{})", path, has_major, has_minor, node.major, node.minor));
+  }
+}
+
+void CheckEdits(const Host& host,
+                const cdi::ContainerEdits& edits,
+                SpecFacts& spec,
+                HostFacts& facts) {
+  for (const cdi::DeviceNode& node : edits.device_nodes) CheckNode(host, node, spec);
+  for (const cdi::Mount& mount : edits.mounts) {
+    if (mount.host_path.starts_with('/') && !host.Look(mount.host_path))
+      spec.missing.push_back(mount.host_path);
+  }
+  for (const cdi::Hook& hook : edits.hooks) AddHook(host, hook.path, facts);
+}
+
+void ReadSpecs(const Host& host, const HostOptions& options, HostFacts& facts) {
+  std::vector<std::string> directories;
+  for (const std::string& directory : options.spec_directories) {
+    const std::optional<base::FileFacts> folder = host.Look(directory);
+    if (!folder) continue;
+    directories.push_back(host.OnHost(directory));
+    if (WritableByOthers(*folder)) facts.open_spec_directories.push_back(directory);
+    for (const std::string& name : host.List(directory)) {
+      if (name.ends_with(".yml")) facts.misnamed_specs.push_back(base::JoinPath(directory, name));
+    }
+  }
+  const cdi::Registry registry = cdi::Registry::Read(directories);
+  for (const cdi::Registry::Problem& problem : registry.problems())
+    facts.spec_problems.push_back(problem.error.ToString());
+  for (const cdi::Registry::File& file : registry.files()) {
+    SpecFacts spec = {file.path, file.spec.kind, file.spec.version, {}, {}};
+    CheckEdits(host, file.spec.edits, spec, facts);
+    for (const cdi::Device& device : file.spec.devices) {
+      spec.devices.push_back(device.name);
+      CheckEdits(host, device.edits, spec, facts);
+    }
+    std::sort(spec.missing.begin(), spec.missing.end());
+    spec.missing.erase(std::unique(spec.missing.begin(), spec.missing.end()), spec.missing.end());
+    facts.specs.push_back(std::move(spec));
+  }
+}
+
+// Files of hooks.d whose hook is NVIDIA's.
+void ReadHookFiles(const Host& host, const HostOptions& options, HostFacts& facts) {
+  for (const std::string& directory : options.hook_directories) {
+    for (const std::string& name : host.List(directory)) {
+      const std::string path = base::JoinPath(directory, name);
+      const std::optional<std::string> text = host.Read(path);
+      if (!name.ends_with(".json") || !text) continue;
+      const base::Result<base::Value> document = base::ParseJson(*text);
+      const base::Value* hook = document.ok() ? document->Find("hook") : nullptr;
+      const base::Value* program = hook == nullptr ? nullptr : hook->Find("path");
+      if (program == nullptr || program->kind() != base::Value::Kind::kString) continue;
+      if (program->AsString().find("nvidia-container") == std::string::npos) continue;
+      facts.hook_files.push_back(path);
+      AddHook(host, program->AsString(), facts);
+    }
+  }
+}
+
+void ReadLibrary(const HostOptions& options, HostFacts& facts) {
+  const base::Result<std::shared_ptr<const hw::nvml::Library>> library =
+      hw::nvml::Library::Open({.path = options.library, .driver_root = options.driver_root});
+  if (!library.ok()) {
+    facts.library_error = library.error().ToString();
+    return;
+  }
+  facts.library = (*library)->path();
+  using Resolved = std::unique_ptr<char, decltype([](char* text) { free(text); })>;
+  const Resolved resolved(realpath(facts.library.c_str(), nullptr));
+  const std::string_view name = resolved == nullptr ? facts.library.c_str() : resolved.get();
+  const std::size_t version = name.rfind(".so.");
+  if (version == std::string_view::npos) return;
+  const std::string_view digits = name.substr(version + 4);
+  if (digits.find('.') != std::string_view::npos) facts.library_version = digits;
+}
+
+std::string AskVersion(const Host& host, const std::string& program) {
+  if (!host.IsThisMachine()) return "";
+  base::Subprocess command;
+  command.arguments = {program, "--version"};
+  command.limit = std::chrono::seconds(5);
+  const base::Result<base::SubprocessResult> ended = base::Run(command);
+  return ended.ok() && ended->Succeeded() ? VersionIn(ended->output) : "";
+}
+
+void ReadEngines(const Host& host, HostFacts& facts) {
+  struct Row {
+    Engine engine;
+    std::string_view program;
+  };
+  static constexpr std::array<Row, 3> kPrograms = {{{Engine::kDocker, "dockerd"},
+                                                    {Engine::kContainerd, "containerd"},
+                                                    {Engine::kPodman, "podman"}}};
+  for (const Row& row : kPrograms) {
+    const std::optional<std::string> program = host.FindProgram(row.program);
+    if (!program) continue;
+    EngineFacts engine = {row.engine, *program, AskVersion(host, *program)};
+    const EngineRow& files = RowOf(row.engine);
+    engine.config = host.Read(std::string(files.config));
+    if (!files.drop_in.empty()) engine.drop_in = host.Read(std::string(files.drop_in));
+    facts.engines.push_back(std::move(engine));
+  }
+  facts.has_runtime = host.FindProgram("nvidia-container-runtime").has_value();
+  facts.has_docker_hook = host.FindProgram("nvidia-container-runtime-hook").has_value();
+}
+
+template <typename T>
+T ValueOr(base::Result<T> result, T otherwise) {
+  return result.ok() ? *std::move(result) : std::move(otherwise);
+}
+
+void ReadDriver(const std::string& root, HostFacts& facts) {
+  facts.bus = ValueOr(hw::sysfs::ScanPciGpus(root), {});
+  const base::Result<std::string> modules = base::ReadFile(base::JoinPath(root, "/proc/modules"));
+  if (modules.ok()) {
+    for (const std::string_view line : base::SplitLines(*modules))
+      facts.modules.emplace(line.substr(0, line.find(' ')));
+  }
+  const base::Result<hw::procfs::KernelModule> driver = hw::procfs::ReadKernelModule(root);
+  if (driver.ok()) facts.driver = *driver;
+  facts.gpus = ValueOr(hw::procfs::ReadGpus(root), {});
+  facts.majors = ValueOr(hw::procfs::ReadMajors(root), {});
+  facts.nodes = hw::ListDeviceNodes(root);
+}
+
+}  // namespace
+
+std::string VersionIn(const std::string& text) {
+  for (std::string_view word :
+       base::SplitWords(std::string_view(text).substr(0, text.find('\n')))) {
+    if (word.starts_with('v')) word.remove_prefix(1);
+    const std::size_t end = std::min(word.find_first_not_of("0123456789."), word.size());
+    const std::string_view version = word.substr(0, end);
+    if (version.find('.') != std::string_view::npos && !version.starts_with('.'))
+      return std::string(version);
+  }
+  return "";
+}
+
+HostFacts ReadHost(const HostOptions& options) {
+  HostFacts facts;
+  ReadDriver(options.host_root, facts);
+  ReadLibrary(options, facts);
+  base::Result<base::RootDir> root = base::RootDir::Open(options.host_root);
+  if (!root.ok()) return facts;
+  const Host host(*std::move(root), options);
+  ReadSpecs(host, options, facts);
+  ReadHookFiles(host, options, facts);
+  ReadEngines(host, facts);
+  return facts;
+}
+
+}  // namespace partita::service::toolkit

@@ -1,0 +1,70 @@
+#include <gtest/gtest.h>
+
+#include "service/toolkit/engine.h"
+
+namespace partita::service::toolkit {
+namespace {
+
+ConfigureOrder Order(std::string hook) {
+  return {.runtime_path = std::move(hook), .config = "/h/oci-nvidia-hook.json"};
+}
+
+TEST(Podman, PathHasHookFolder) {
+  const base::Result<EnginePlan> plan = PlanPodman(std::nullopt, Order("/opt/x/hook"));
+  ASSERT_TRUE(plan.ok());
+  ASSERT_EQ(plan->changes.size(), 1U);
+  EXPECT_EQ(*plan->changes[0].after, R"({
+  "version": "1.0.0",
+  "hook": {
+    "path": "/opt/x/hook",
+    "args": [
+      "hook",
+      "prestart"
+    ],
+    "env": [
+      "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:/opt/x"
+    ]
+  },
+  "when": {
+    "always": true,
+    "commands": [
+      ".*"
+    ]
+  },
+  "stages": [
+    "prestart"
+  ]
+}
+)");
+  const base::Result<EnginePlan> usual =
+      PlanPodman(std::nullopt, Order("/usr/bin/nvidia-container-runtime-hook"));
+  EXPECT_NE(usual->changes[0].after->find(":/sbin:/bin\""), std::string::npos);
+}
+
+TEST(Podman, SecondRunIsNoChange) {
+  const base::Result<EnginePlan> once = PlanPodman("{}", Order("/opt/x/hook"));
+  ASSERT_TRUE(once.ok());
+  const base::Result<EnginePlan> again = PlanPodman(once->changes[0].after, Order("/opt/x/hook"));
+  ASSERT_TRUE(again.ok());
+  EXPECT_TRUE(again->changes.empty());
+}
+
+TEST(Podman, UndoRemovesTheFile) {
+  ConfigureOrder order = Order("");
+  order.undo = true;
+  const base::Result<EnginePlan> plan = PlanPodman("{}", order);
+  ASSERT_TRUE(plan.ok());
+  ASSERT_EQ(plan->changes.size(), 1U);
+  EXPECT_EQ(plan->changes[0].after, std::nullopt);
+  EXPECT_TRUE(PlanPodman(std::nullopt, order)->changes.empty());
+}
+
+TEST(Podman, HasNoDefaultAndNoSwitch) {
+  ConfigureOrder order = Order("/opt/x/hook");
+  order.set_as_default = true;
+  EXPECT_FALSE(PlanPodman(std::nullopt, order).ok());
+  EXPECT_FALSE(PlanPodman(std::nullopt, Order("hook")).ok());
+}
+
+}  // namespace
+}  // namespace partita::service::toolkit
