@@ -182,13 +182,18 @@ Result<mode_t> TakeAfter(int directory, const char* name, int fd, mode_t mode) {
   return mode & before.st_mode & 0777;
 }
 
-Result<void> Replace(const std::string& path, std::string_view bytes, mode_t mode) {
+Result<void> Replace(const std::string& path,
+                     std::string_view bytes,
+                     mode_t mode,
+                     Heritage heritage) {
   const std::string parent = ParentOf(path);
   const std::string name = path.substr(path.find_last_of('/') + 1);
   const UniqueFd directory(OpenRetrying(parent, O_RDONLY | O_DIRECTORY));
   if (!directory.valid()) return ErrnoError(fmt::format("open {}", parent));
   TRY(beside, MakeBeside(directory.get(), path));
-  const Result<mode_t> kept = TakeAfter(directory.get(), name.c_str(), beside.fd.get(), mode);
+  const Result<mode_t> kept = heritage == Heritage::kNothing
+                                  ? Result<mode_t>(mode)
+                                  : TakeAfter(directory.get(), name.c_str(), beside.fd.get(), mode);
   Result<void> stored = kept.ok() ? WriteSyncClose(std::move(beside.fd), path, bytes, *kept)
                                   : Result<void>(kept.error());
   if (stored.ok() &&
@@ -284,10 +289,13 @@ Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t m
   return CloseChecked(std::move(fd), path);
 }
 
-Result<void> WriteFileAtomically(const std::string& path, std::string_view bytes, mode_t mode) {
+Result<void> WriteFileAtomically(const std::string& path,
+                                 std::string_view bytes,
+                                 mode_t mode,
+                                 Heritage heritage) {
   TRY(to, FollowLinks(path));
   if (!to.replaceable) return WriteInto(to, bytes);
-  Result<void> replaced = Replace(to.path, bytes, mode);
+  Result<void> replaced = Replace(to.path, bytes, mode, heritage);
   // A file that is mounted over another, as containers have them, cannot be renamed onto.
   const bool mounted =
       !replaced.ok() && replaced.error().native() && replaced.error().native()->value == EBUSY;

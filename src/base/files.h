@@ -21,13 +21,20 @@ inline constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 // Creates or truncates. `mode` is what a new file gets, less the umask; an old one keeps its own.
 [[nodiscard]] Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t mode);
 
+// What a file that is replaced leaves to the new one.
+enum class Heritage : bool {
+  kOwnerAndMode,  // what was closed stays closed: the owner, and of the mode asked for what it had
+  kNothing,       // it is our file, whoever wrote the one before
+};
+
 // Whoever reads `path` sees the old content or the new, also after a power cut: written beside it,
-// synced, renamed, directory synced. The file gets exactly `mode`. Links are followed and stay, but
-// not one that somebody else put into a public directory (kDenied). Only a regular file is
+// synced, renamed, directory synced. A new file gets exactly `mode`. Links are followed and stay,
+// but not one that somebody else put into a public directory (kDenied). Only a regular file is
 // replaced: a device, a pipe or an open descriptor (/dev/stdout) gets the bytes as it is.
 [[nodiscard]] Result<void> WriteFileAtomically(const std::string& path,
                                                std::string_view bytes,
-                                               mode_t mode);
+                                               mode_t mode,
+                                               Heritage heritage = Heritage::kOwnerAndMode);
 
 // Names without "." and "..", sorted by byte.
 [[nodiscard]] Result<std::vector<std::string>> ListDirectory(const std::string& path);

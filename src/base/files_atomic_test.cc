@@ -110,6 +110,14 @@ TEST_F(AtomicWrite, WritesIntoAnOpenDescriptorWhereItStands) {
 }
 
 // Whoever may write the directory tries every name that this process could have chosen before.
+TEST_F(AtomicWrite, TakesTheModeOfTheOldFileUnlessTheFileIsOurs) {
+  ASSERT_TRUE(WriteFile(Path("file"), "old", 0600).ok());
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), "new", 0644).ok());
+  EXPECT_EQ(About(Path("file")).st_mode & 0777U, 0600U);
+  ASSERT_TRUE(WriteFileAtomically(Path("file"), "ours", 0644, Heritage::kNothing).ok());
+  EXPECT_EQ(About(Path("file")).st_mode & 0777U, 0644U);
+}
+
 TEST_F(AtomicWrite, UsesNoFileThatSomebodyElseMade) {
   if (geteuid() != 0) GTEST_SKIP() << "only root makes files of others";
   ASSERT_EQ(chmod(root_.c_str(), 01777), 0);

@@ -159,4 +159,10 @@ base::Result<std::vector<PciGpu>> ScanPciGpus(const std::string& root) {
   return gpus;
 }
 
+std::vector<std::string> DrmNodes(const std::string& root, const model::PciAddress& pci) {
+  const std::string folder = fmt::format("/sys/bus/pci/devices/{}/drm", pci.ToString());
+  base::Result<std::vector<std::string>> names = base::ListDirectory(base::JoinPath(root, folder));
+  return names.ok() ? *std::move(names) : std::vector<std::string>();
+}
+
 }  // namespace partita::hw::sysfs

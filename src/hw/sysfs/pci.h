@@ -28,4 +28,9 @@ struct PciGpu {
 // the bus cannot be listed.
 [[nodiscard]] base::Result<std::vector<PciGpu>> ScanPciGpus(const std::string& root);
 
+// Names of the DRM nodes of a PCI function ("card0", "renderD128"), sorted; empty where no driver
+// makes any.
+[[nodiscard]] std::vector<std::string> DrmNodes(const std::string& root,
+                                                const model::PciAddress& pci);
+
 }  // namespace partita::hw::sysfs

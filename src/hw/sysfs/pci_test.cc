@@ -74,4 +74,14 @@ TEST(ScanPciGpus, FailsWithoutABus) {
 }
 
 }  // namespace
+TEST(DrmNodes, AreTheFolderOfTheFunction) {
+  const testing::Tree tree;
+  tree.PciDevice("pci10000:00/10000:3b:00.0", "0x10de", "0x030200", "nvidia");
+  tree.File("sys/devices/pci10000:00/10000:3b:00.0/drm/renderD128/dev", "226:128\n");
+  tree.File("sys/devices/pci10000:00/10000:3b:00.0/drm/card1/dev", "226:1\n");
+  EXPECT_EQ(DrmNodes(tree.root(), {.domain = 0x10000, .bus = 0x3b}),
+            (std::vector<std::string>{"card1", "renderD128"}));
+  EXPECT_EQ(DrmNodes(tree.root(), {.bus = 0x3b}), std::vector<std::string>());
+}
+
 }  // namespace partita::hw::sysfs

@@ -1,0 +1,21 @@
+// A specification on disk.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+#include "cdi/spec.h"
+
+namespace partita::service::cdi {
+
+enum class Written : std::uint8_t { kNew, kUnchanged };
+
+// YAML or JSON by the name's ending, which must be one of the two: nobody reads "x.yml" (kInvalid).
+// Whoever reads the directory finds the old file or the new one, readable for everybody. Bytes that
+// are there already are left, with their time. Another file of the directory with the same kind is
+// kConflict and nothing is written: devices that two files define can be used by nobody.
+[[nodiscard]] base::Result<Written> WriteSpecFile(const std::string& path,
+                                                  const partita::cdi::Spec& spec);
+
+}  // namespace partita::service::cdi
