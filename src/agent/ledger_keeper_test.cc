@@ -34,7 +34,7 @@ class LedgerKeeperTest : public ::testing::Test {
       LayOut(i, {{"3g.20gb", 4, 1}, {"1g.5gb", 0, 7}});
     }
   }
-  ~LedgerKeeperTest() override {
+  void TearDown() override {
     if (keeper_) (void)keeper_->Close();
   }
   struct Made {

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <map>
@@ -108,6 +109,8 @@ struct Events::State : std::enable_shared_from_this<Events::State> {
   std::optional<base::Error> Prepare(const Session& session, CallWatch& watch);
   void LookAtSystem();
   void Register(const std::vector<model::PciAddress>& addresses);
+  void RegisterOne(const model::PciAddress& pci, const Session& session, CallWatch& watch);
+  void Registered(const model::PciAddress& pci);
   void Run();
   [[nodiscard]] std::optional<Event> ToEvent(const nvmlEventData_t& data) const;
   void StartThread();
@@ -185,29 +188,36 @@ void Events::State::Register(const std::vector<model::PciAddress>& addresses) {
     driver.Submit(
         KeyOf(pci), driver.LimitsFor(driver.options().attach),
         [state = shared_from_this(), pci](const Session& session, CallWatch& watch) {
-          const base::Result<DeviceHandle> handle = session.FindDevice(pci, watch);
-          if (!handle.ok()) return;
-          const std::optional<nvmlEventSet_t> wanted = state->SetToFill();
-          if (!wanted) return;
-          Caller call = session.CallerFor(watch);
-          unsigned long long types = 0;
-          if (call(call.api.supported_events, handle->value, &types) != NVML_SUCCESS) return;
-          types &= WantedTypes();
-          if (types == 0) return;
-          if (call(call.api.register_events, handle->value, types, *wanted) != NVML_SUCCESS) return;
-          const std::scoped_lock lock(state->mutex);
-          if (!state->begun) state->gpus[handle->value] = pci;
+          state->RegisterOne(pci, session, watch);
         },
-        [state = shared_from_this(), pci](const Driver::Report&) {
-          std::unique_lock lock(state->mutex);
-          bool registered = false;
-          for (const auto& [handle, gpu] : state->gpus) registered = registered || gpu == pci;
-          if (!registered) state->unmonitored.push_back(pci);
-          if (--state->awaited > 0) return;
-          lock.unlock();
-          state->StartThread();
-        });
+        [state = shared_from_this(), pci](const Driver::Report&) { state->Registered(pci); });
   }
+}
+
+void Events::State::RegisterOne(const model::PciAddress& pci,
+                                const Session& session,
+                                CallWatch& watch) {
+  const base::Result<DeviceHandle> handle = session.FindDevice(pci, watch);
+  const std::optional<nvmlEventSet_t> wanted = SetToFill();
+  if (!handle.ok() || !wanted) return;
+  Caller call = session.CallerFor(watch);
+  unsigned long long types = 0;
+  if (call(call.api.supported_events, handle->value, &types) != NVML_SUCCESS) return;
+  types &= WantedTypes();
+  if (types == 0) return;
+  if (call(call.api.register_events, handle->value, types, *wanted) != NVML_SUCCESS) return;
+  const std::scoped_lock lock(mutex);
+  if (!begun) gpus[handle->value] = pci;
+}
+
+void Events::State::Registered(const model::PciAddress& pci) {
+  std::unique_lock lock(mutex);
+  const bool registered =
+      std::any_of(gpus.begin(), gpus.end(), [&](const auto& each) { return each.second == pci; });
+  if (!registered) unmonitored.push_back(pci);
+  if (--awaited > 0) return;
+  lock.unlock();
+  StartThread();
 }
 
 void Events::State::StartThread() {
