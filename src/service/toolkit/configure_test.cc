@@ -149,10 +149,10 @@ TEST_F(ConfigureTest, AFileChangedMeanwhileIsAConflict) {
 
 TEST_F(ConfigureTest, AllOrNothing) {
   Write("{}\n");
-  // The second file cannot be made: what should be its folder is a file.
+  // The second file cannot be made: nobody makes folders there.
   const std::vector<FileChange> changes = {
       {order_.config, "{}\n", "{\"a\": 1}\n"},
-      {order_.config + "/below.toml", std::nullopt, "x"},
+      {"/proc/partita/below.toml", std::nullopt, "x"},
   };
   const auto done = CarryOut(changes, order_, State());
   ASSERT_FALSE(done.ok());
