@@ -1,4 +1,4 @@
-// The folders of partita itself that every node has for its own, as every machine has.
+// The folders that partita writes, which every node has for its own, as every machine has.
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +16,7 @@ struct OwnFolder {
   bool outlives_boot;
 };
 inline constexpr std::array kOwnFolders = {OwnFolder{"/run/partita", 0755, false},
+                                           OwnFolder{"/run/cdi", 0755, false},
                                            OwnFolder{"/var/lib/partita", 0700, true}};
 
 // Makes them, empty, for a root that is being built.

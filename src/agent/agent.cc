@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "base/listen_address.h"
 #include "model/inventory_wire.h"
+#include "service/cdi/node_files.h"
 
 namespace partita::agent {
 namespace {
@@ -84,6 +85,7 @@ std::vector<StartStep> Agent::StartSteps() {
        [this](const Done& done) {
          mig_.Start(config_.config, options_.state_directory, [done] { done({}); });
        }},
+      {"cdi", seconds(10), [this](const Done& done) { StartCdi(done); }},
       {"control socket", seconds(1), AtOnce([this] { return OpenControlSocket(); })},
       {"http", seconds(1), AtOnce([this] { return OpenHttp(); })},
       {"notify", seconds(1), AtOnce([this] { TellReady(); })},
@@ -104,6 +106,7 @@ std::vector<StopStep> Agent::StopSteps() {
        milliseconds(100),
        AtOnce([this] { control_.Stop(); }),
        {"control socket"}},
+      {"cdi", milliseconds(200), AtOnce([this] { cdi_.Stop(); }), {"cdi"}},
       {"kubelet", milliseconds(50), AtOnce([this] { kubelet_.Stop(); }), {"kubelet"}},
       {"ledger", milliseconds(100), AtOnce([this] { return ledger_.Close(); }), {"ledger"}},
       // Whoever waits for events is back within a tick.
@@ -130,6 +133,7 @@ std::vector<ReloadPart> Agent::ReloadParts() {
       {"log", [this](const config::AgentConfig& next) { return PrepareLog(next); }},
       {"http", [this](const config::AgentConfig& next) { return PrepareHttp(next); }},
       {"node", [this](const config::AgentConfig& next) { return PrepareNode(next); }},
+      {"cdi", [this](const config::AgentConfig& next) { return PrepareCdi(next); }},
   };
 }
 
@@ -152,6 +156,7 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
           {[this] { return StuckCalls(); },
            [this](const std::string& calls) { SessionStuck(calls); }, [this] { SessionFree(); }}),
       mig_(loop, log, node_, ledger_),
+      cdi_(loop, log, [this] { TellCdi(); }),
       watchdog_(loop.NewTimer("watchdog")),
       steps_(loop, log, StartSteps(), StopSteps()) {
   readiness_.Expect("config");
@@ -315,8 +320,31 @@ void Agent::LookAtNode(const Done& done) {
     ledger_.Observe(snapshot);
     stuck_.Check();
     CheckPlace();
+    cdi_.Looked();
   });
 }
+
+CdiOptions Agent::CdiOptionsOf(const config::AgentConfig& config) const {
+  return {.host_root = config.host_root.value,
+          .driver_root = config.driver_root.value,
+          .dev_root = config.dev_root.value,
+          .directory = options_.cdi_directory,
+          .run_directory = options_.run_directory,
+          .hook_path = service::cdi::InstalledHook(),
+          .version_max = config.cdi_version_max.value,
+          .management = config.cdi_management.value == "true"};
+}
+
+void Agent::StartCdi(const Done& done) {
+  if (options_.cdi_directory.empty()) return done({});
+  cdi_.Start(CdiOptionsOf(config_.config), node_.live(), [this, done] {
+    TellCdi();
+    done({});
+  });
+}
+
+// Files that could not be written take nothing away: the ones before are there.
+void Agent::TellCdi() { readiness_.SetGood("cdi", cdi_.problem()); }
 
 void Agent::TellLedger() {
   if (!ledger_.problem().empty())
@@ -381,6 +409,10 @@ base::Result<net::Task> Agent::PrepareNode(const config::AgentConfig& next) {
   return net::Task([] {});
 }
 
+base::Result<net::Task> Agent::PrepareCdi(const config::AgentConfig& next) {
+  return net::Task([this, options = CdiOptionsOf(next)] { cdi_.SetOptions(options); });
+}
+
 base::Result<std::vector<std::string>> Agent::Reload() {
   if (!running_) {
     return base::Error(base::ErrorCode::kBusy, "the agent is starting or stopping")
@@ -441,6 +473,7 @@ base::Value Agent::State() const {
                .Set("rejected", config_.rejected ? Value(config_.rejected->ToString()) : Value()))
       .Set("kubelet", kubelet_.State())
       .Set("ledger", ledger_.Counts())
+      .Set("cdi", cdi_.State())
       .Set("mig", running_ ? mig_.State(config_.config) : Value())
       .Set("wakeUps", std::move(wake_ups));
 }

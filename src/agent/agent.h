@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/cdi_publisher.h"
 #include "agent/config_keeper.h"
 #include "agent/control/server.h"
 #include "agent/file_watch.h"
@@ -33,6 +34,7 @@ struct AgentOptions {
   config::AgentConfigSource config;  // its overrides are right: DefaultAgentConfig takes them
   std::string run_directory;         // agent.lock, agent.sock
   std::string state_directory;       // last-good/, the ledger
+  std::string cdi_directory{};       // of CDI files; empty: none are written
   std::string version;
   // Threads of this process that nobody can end.
   std::function<std::vector<std::string>()> unkillable = [] { return UnkillableThreads(); };
@@ -90,6 +92,9 @@ class Agent {
   base::Result<void> OpenControlSocket();
   base::Result<void> OpenHttp();
   void LookAtNode(const Done& done);
+  [[nodiscard]] CdiOptions CdiOptionsOf(const config::AgentConfig& config) const;
+  void StartCdi(const Done& done);
+  void TellCdi();
   // The calls that keep a session open which must close; empty: none.
   [[nodiscard]] std::string StuckCalls();
   void SessionStuck(const std::string& calls);
@@ -101,6 +106,7 @@ class Agent {
   base::Result<net::Task> PrepareLog(const config::AgentConfig& next);
   base::Result<net::Task> PrepareHttp(const config::AgentConfig& next);
   base::Result<net::Task> PrepareNode(const config::AgentConfig& next);
+  base::Result<net::Task> PrepareCdi(const config::AgentConfig& next);
   void OnSignal(int signal);
   base::Result<std::vector<std::string>> ReloadNow();
 
@@ -127,6 +133,7 @@ class Agent {
   bool told_stuck_ = false, wants_replacing_ = false;
   std::string unkillable_;  // told
   MigService mig_;          // before the node and the ledger that it works with
+  CdiPublisher cdi_;        // before the node
   std::unique_ptr<net::Timer> watchdog_;
   Steps steps_;
 };

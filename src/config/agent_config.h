@@ -37,6 +37,7 @@ struct AgentConfig {
   Setting node_name;    // in Kubernetes; empty: the machine's
   Setting host_root;    // above the host's /proc, /sys and /dev
   Setting driver_root;  // above the driver's files
+  Setting dev_root;     // above /dev; empty: the driver's root
   // "true": an agent that cannot close its session with the driver replaces itself; "false"
   Setting replace_when_stuck;
 
@@ -45,6 +46,9 @@ struct AgentConfig {
   Setting mig_restore_at_boot;  // "applied": what was applied last comes back; "off"
   Setting mig_hooks_file;       // empty: none
   Setting mig_gpu_clients_file;
+
+  Setting cdi_version_max;  // nothing newer in CDI files; empty: 0.7.0
+  Setting cdi_management;   // "true": also a file of management.nvidia.com/gpu; "false"
 
   Setting listen;      // base::ParseListenAddress takes it
   Setting log_format;  // "text", "json"

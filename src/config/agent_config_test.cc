@@ -106,7 +106,7 @@ TEST(AgentConfig, TellsAllProblemsWithTheirPlaces) {
             "      |       ^ write it as \"key: value\" lines\n"
             "c.yaml:7:1: unknown key \"colour\"\n"
             "    7 | colour: red\n"
-            "      | ^^^^^^ known here: version, node, mig, listen, log");
+            "      | ^^^^^^ known here: version, node, mig, cdi, listen, log");
 }
 
 TEST(AgentConfig, RefusesAKeyThatIsThereTwiceAndAFileWithoutVersion) {
@@ -121,14 +121,26 @@ TEST(AgentConfig, RefusesAKeyThatIsThereTwiceAndAFileWithoutVersion) {
 
 TEST(AgentConfig, NamesEveryLaterSection) {
   for (const char* key :
-       {"offer", "gpuModes", "devicePlugin", "dra", "cdi", "toolkit", "labels", "taints",
-        "telemetry", "health", "mps", "vm", "vgpu", "tpu", "upgrade", "recommend"}) {
+       {"offer", "gpuModes", "devicePlugin", "dra", "toolkit", "labels", "taints", "telemetry",
+        "health", "mps", "vm", "vgpu", "tpu", "upgrade", "recommend"}) {
     const auto config = Parse(std::string("version: partita/v1\n") + key + ": {}\n");
     ASSERT_FALSE(config.ok()) << key;
     EXPECT_NE(config.error().ToString().find(std::string(key) + "\" comes with "),
               std::string::npos)
         << config.error().ToString();
   }
+}
+
+TEST(AgentConfig, NamesWhatOfCdiComesLater) {
+  const auto config = Parse("version: partita/v1\ncdi: {versionMax: 0.6.0, management: true}\n");
+  ASSERT_TRUE(config.ok()) << config.error().ToString();
+  EXPECT_EQ(config->cdi_version_max.value, "0.6.0");
+  EXPECT_EQ(config->cdi_management.value, "true");
+  EXPECT_NE(Parse("version: partita/v1\ncdi: {disableHooks: []}\n")
+                .error()
+                .ToString()
+                .find("\"cdi.disableHooks\" comes with the container toolkit"),
+            std::string::npos);
 }
 
 TEST(AgentConfig, ReadsBackWhatItShows) {

@@ -52,4 +52,16 @@ logged() {
   done
 }
 
+# until_logged NAME TEXT [COUNT]: waits for that many lines with it.
+until_logged() {
+  local line fd count=${3:-1}
+  exec {fd}< <(exec timeout 60 tail -n +1 -f "$work/$1.log")
+  on_exit+=("kill $!")
+  while IFS= read -r -t 30 line <&"$fd"; do
+    [[ $line != *"$2"* ]] || count=$((count - 1))
+    [ "$count" -gt 0 ] || { exec {fd}<&-; return 0; }
+  done
+  fail "$1 has not logged often enough: $2"
+}
+
 page() { run 0 python3 -B "$source_root/tests/cli/http_get.py" "$http" "$1"; }

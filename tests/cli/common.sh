@@ -7,7 +7,7 @@ PATH=$PARTITA_BIN:$PATH
 source_root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/partita-cli.XXXXXX")
 export LC_ALL=C.UTF-8 TERM=xterm-256color PARTITA_SIM_DIR=$work/nodes
-export PARTITA_STATE_DIR=$work/state PARTITA_RUN_DIR=$work/run
+export PARTITA_STATE_DIR=$work/state PARTITA_RUN_DIR=$work/run PARTITA_CDI_DIR=$work/cdi
 unset NO_COLOR PARTITA_OUTPUT PARTITA_COLOR PARTITA_DRIVER_ROOT PARTITA_LIBRARY PARTITA_HOST_ROOT
 mkdir "$PARTITA_SIM_DIR"
 on_exit=()

@@ -3,7 +3,7 @@
 # the places of the machine that runs them cannot be used.
 if [ "${1:-}" != closed ]; then
   exec unshare --mount --propagation private sh -c '
-    for place in /run /var/lib; do mount -t tmpfs tmpfs $place && mkdir $place/partita $place/partita-sim && mount -o remount,ro $place; done
+    for place in /run /var/lib; do mount -t tmpfs tmpfs $place && mkdir $place/partita $place/partita-sim $place/cdi && mount -o remount,ro $place; done
     exec "$0" closed' "$0"
 fi
 source "$(dirname "$0")/common.sh"

@@ -1,5 +1,6 @@
 #include "agent/agent.h"
 
+#include <cstdlib>
 #include <string>
 
 #include "base/state_file.h"
@@ -10,10 +11,22 @@
 #include "cli/report_error.h"
 
 namespace partita::cli {
+
+namespace {
+
+// The one of the two that engines read which does not outlive a boot.
+std::string CdiDirectory() {
+  const char* directory = std::getenv("PARTITA_CDI_DIR");
+  return directory == nullptr || *directory == '\0' ? "/var/run/cdi" : directory;
+}
+
+}  // namespace
+
 int RunAgentCommand(const base::Invocation& invocation) {
   agent::AgentOptions options{.config = ReadConfigSource(invocation),
                               .run_directory = base::RunDirectory(),
                               .state_directory = base::StateDirectory(),
+                              .cdi_directory = CdiDirectory(),
                               .version = std::string(Version())};
   // What somebody types now is judged now; what is in the file, by the agent.
   if (const auto early = config::DefaultAgentConfig(options.config.overrides); !early.ok())

@@ -66,12 +66,15 @@ Command DiffCommand() {
 
 Command CdiCommand() {
   return {.name = "cdi",
-          .summary = "Look at the devices that containers can ask for",
+          .summary = "Describe GPUs to container engines, and look at what they are told",
           .description =
               "CDI files tell container engines what a device's name stands for: device nodes, "
               "libraries, programs, hooks. docs/cdi.md explains them.",
-          .examples = {{"partita cdi list", "what containers on this machine can ask for"}},
-          .commands = {ListCommand(), ValidateCommand(), DiffCommand()}};
+          .examples = {{"partita cdi generate /var/run/cdi/nvidia.yaml",
+                        "so that podman run --device nvidia.com/gpu=0 works"},
+                       {"partita cdi list", "what containers on this machine can ask for"}},
+          .commands = {CdiGenerateCommand(), ListCommand(), ValidateCommand(), DiffCommand(),
+                       CdiJitCommand()}};
 }
 
 }  // namespace partita::cli

@@ -9,6 +9,9 @@ int RunCdiList(const base::Invocation& invocation);
 int RunCdiValidate(const base::Invocation& invocation);
 int RunCdiDiff(const base::Invocation& invocation);
 
+[[nodiscard]] base::Command CdiGenerateCommand();
+[[nodiscard]] base::Command CdiJitCommand();
+
 // The table of `cdi`: options, help and examples.
 [[nodiscard]] base::Command CdiCommand();
 

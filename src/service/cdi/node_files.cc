@@ -35,7 +35,16 @@ Result<std::vector<std::string>> InsideAll(const DriverRoot& driver,
   return inside;
 }
 
+constexpr const char* kPackagedHook = "/usr/bin/partita-hook";
+
 }  // namespace
+
+std::string InstalledHook() {
+  const Result<std::string> self = base::ReadLink("/proc/self/exe");
+  if (!self.ok()) return kPackagedHook;
+  std::string beside = base::JoinPath(FolderOf(*self), NameOf(kPackagedHook));
+  return base::Exists(beside) ? beside : kPackagedHook;
+}
 
 Result<NodeFiles> ReadNodeFiles(const NodeFilesOptions& options,
                                 const model::Inventory& inventory) {

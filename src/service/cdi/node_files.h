@@ -34,4 +34,7 @@ struct NodeFiles {
 [[nodiscard]] base::Result<NodeFiles> ReadNodeFiles(const NodeFilesOptions& options,
                                                     const model::Inventory& inventory);
 
+// partita-hook of this installation: beside this program, else where the package has it.
+[[nodiscard]] std::string InstalledHook();
+
 }  // namespace partita::service::cdi

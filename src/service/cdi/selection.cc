@@ -85,6 +85,14 @@ std::vector<std::string> SpellingsOf(const Subject& subject) {
   return spellings;
 }
 
+// With its function: "7:0" is a MIG device, also where there is none of this name and a GPU on
+// bus 7.
+std::optional<model::PciAddress> ParsePci(std::string_view id) {
+  if (id.find('.') == std::string_view::npos) return std::nullopt;
+  const Result<model::PciAddress> pci = model::PciAddress::Parse(id);
+  return pci.ok() ? std::optional(*pci) : std::nullopt;
+}
+
 bool LooksLikeAnId(std::string_view id) {
   const std::string lower = base::ToLower(id);
   if (lower.starts_with("gpu-") || lower.starts_with("mig-")) return true;
@@ -92,7 +100,7 @@ bool LooksLikeAnId(std::string_view id) {
   const bool numbers = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
     return base::ParseUnsigned(part).has_value();
   });
-  return (numbers && parts.size() <= 2) || model::PciAddress::Parse(id).ok();
+  return (numbers && parts.size() <= 2) || ParsePci(id).has_value();
 }
 
 std::optional<Subject> FindSubject(const model::Inventory& inventory, const std::string& id) {
@@ -105,10 +113,9 @@ std::optional<Subject> FindSubject(const model::Inventory& inventory, const std:
       if (std::find(spellings.begin(), spellings.end(), lower) != spellings.end()) return subject;
     }
   }
-  // Last: "1:0" is a MIG device where there is one.
-  const Result<model::PciAddress> pci = model::PciAddress::Parse(id);
+  const std::optional<model::PciAddress> pci = ParsePci(id);
   for (const Gpu& gpu : inventory.gpus) {
-    if (pci.ok() && gpu.pci == *pci) return Subject{&gpu, nullptr, nullptr};
+    if (pci && gpu.pci == *pci) return Subject{&gpu, nullptr, nullptr};
   }
   return std::nullopt;
 }

@@ -80,6 +80,14 @@ TEST(Selection, ByEveryNameThatThereIs) {
   EXPECT_EQ(ById(node, {"0", "0", testing::kGpuUuid}), "0");
 }
 
+// GPU 0 of a DGX A100 is on bus 7: whoever asks for a slice of GPU 7 must not get it.
+TEST(Selection, ASliceIsNoPciAddress) {
+  model::Inventory node = TwoGpus();
+  node.gpus[0].pci.bus = 7;
+  EXPECT_EQ(ById(node, {"7:0"}), "7:0: unknown device");
+  EXPECT_EQ(ById(node, {"7:00.0"}), "0");
+}
+
 TEST(Selection, RefusesWhatIsNobodys) {
   const model::Inventory node = TwoGpus();
   EXPECT_EQ(ById(node, {"7"}), "7: unknown device");

@@ -1,0 +1,137 @@
+#include "agent/cdi_files.h"
+
+#include <utility>
+
+#include "base/files.h"
+#include "cdi/node_devices.h"
+#include "cdi/version.h"
+#include "service/cdi/generate.h"
+#include "service/cdi/jit.h"
+#include "service/cdi/node_files.h"
+#include "service/cdi/spec_file.h"
+
+namespace partita::agent {
+
+namespace {
+
+using base::Result;
+using service::cdi::Generated;
+using service::cdi::GenerateOptions;
+using service::cdi::HookSet;
+using service::cdi::NodeFiles;
+using service::cdi::NodeFilesOptions;
+
+constexpr const char* kGpuFile = "nvidia.yaml";
+constexpr const char* kManagementFile = "management.nvidia.com-gpu.yaml";
+constexpr const char* kDevicesFile = "devices.json";
+// The newest that the engines in use read without a switch.
+constexpr partita::cdi::Version kNewest{0, 7, 0};
+
+HookSet HooksOf(const CdiOptions& options) {
+  HookSet hooks;
+  if (!options.hook_path.empty()) hooks.path = options.hook_path;
+  const std::string_view name = service::cdi::NameOf(hooks.path);
+  // Ours knows its part by the reference's name.
+  if (name != "partita-hook") hooks.first_argument = name;
+  return hooks;
+}
+
+Result<NodeFiles> ReadFiles(const CdiOptions& options, const model::Inventory& inventory) {
+  NodeFilesOptions from;
+  from.host_root = options.host_root;
+  from.driver_root = options.driver_root;
+  from.dev_root = options.dev_root;
+  from.files.mps_directory = false;
+  return service::cdi::ReadNodeFiles(from, inventory);
+}
+
+// What goes wrong in one file keeps no other from being written.
+class Publisher {
+ public:
+  Publisher(const CdiOptions& options, const model::Inventory& inventory)
+      : options_(options), inventory_(inventory) {
+    outcome_.generation = inventory.generation;
+  }
+
+  CdiOutcome Run() && {
+    if (!inventory_.driver) {
+      Note(base::Error(base::ErrorCode::kNoDriver, "no driver answers"));
+      return std::move(outcome_);
+    }
+    Result<NodeFiles> files = ReadFiles(options_, inventory_);
+    if (!files.ok()) {
+      Note(std::move(files).error());
+      return std::move(outcome_);
+    }
+    outcome_.news = files->driver.warnings;
+    Note(WriteGpus(*files));
+    if (options_.management) Note(WriteManagement(*files));
+    Note(WriteDevices(*files));
+    return std::move(outcome_);
+  }
+
+ private:
+  void Note(Result<void> end) {
+    if (!end.ok() && !outcome_.problem) outcome_.problem = std::move(end).error();
+  }
+
+  [[nodiscard]] Result<GenerateOptions> Common() const {
+    GenerateOptions options;
+    options.best_effort = true;
+    options.hooks = HooksOf(options_);
+    options.version_max = kNewest;
+    if (!options_.version_max.empty()) {
+      TRY(most, partita::cdi::ParseVersion(options_.version_max), "cdi.versionMax");
+      options.version_max = most;
+    }
+    return options;
+  }
+
+  Result<void> WriteGpus(const NodeFiles& files) {
+    TRY(options, Common());
+    TRY(made, Generate(inventory_, files.driver, files.devices, files.places, options));
+    outcome_.devices = made.spec.devices.size();
+    for (const base::Error& error : made.left_out) outcome_.news.push_back(error.ToString());
+    outcome_.news.insert(outcome_.news.end(), made.warnings.begin(), made.warnings.end());
+    return Write(kGpuFile, made.spec);
+  }
+
+  Result<void> WriteManagement(const NodeFiles& files) {
+    TRY(options, Common());
+    options.mode = service::cdi::Mode::kManagement;
+    options.vendor = "management.nvidia.com";
+    TRY(made, Generate(inventory_, files.driver, files.devices, files.places, options));
+    return Write(kManagementFile, made.spec);
+  }
+
+  Result<void> Write(const char* name, const partita::cdi::Spec& spec) {
+    TRY(written, service::cdi::WriteSpecFile(base::JoinPath(options_.directory, name), spec));
+    outcome_.written = outcome_.written || written == service::cdi::Written::kNew;
+    return {};
+  }
+
+  // Ordinary users may read it: rootless engines run the same hooks.
+  Result<void> WriteDevices(const NodeFiles& files) {
+    const partita::cdi::NodeDevices node =
+        service::cdi::MakeNodeDevices(inventory_, files, HooksOf(options_));
+    const std::string bytes = base::ToJson(partita::cdi::ToValue(node));
+    const std::string path = base::JoinPath(options_.run_directory, kDevicesFile);
+    const Result<std::string> now = base::ReadFile(path);
+    if (now.ok() && *now == bytes) return {};
+    TRY_VOID(base::WriteFileAtomically(path, bytes, 0644, base::Heritage::kNothing));
+    outcome_.written = true;
+    return {};
+  }
+
+  const CdiOptions& options_;
+  const model::Inventory& inventory_;
+  CdiOutcome outcome_;
+};
+
+}  // namespace
+
+CdiOutcome PublishCdi(const CdiOptions& options, const model::Inventory& inventory) {
+  return Publisher(options, inventory).Run();
+}
+
+}  // namespace partita::agent

@@ -1,0 +1,39 @@
+// The files by which containers get this node's GPUs, brought up to date once.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/inventory.h"
+
+namespace partita::agent {
+
+struct CdiOptions {
+  std::string host_root = "/", driver_root = "/";
+  std::string dev_root{};       // empty: the driver's
+  std::string directory{};      // "/var/run/cdi"
+  std::string run_directory{};  // of devices.json
+  std::string hook_path{};      // as the host calls it
+  std::string version_max{};    // empty: what engines of today read, 0.7.0
+  bool management = false;      // also management.nvidia.com/gpu
+  bool operator==(const CdiOptions&) const = default;
+};
+
+struct CdiOutcome {
+  std::uint64_t generation = 0;   // of the inventory that it is of
+  std::size_t devices = 0;        // in nvidia.yaml
+  bool written = false;           // a file became another
+  std::vector<std::string> news;  // what was left out, and warnings
+  // Why a file is not of this inventory: the one before is still there.
+  std::optional<base::Error> problem;
+};
+
+// nvidia.yaml, management.nvidia.com-gpu.yaml and devices.json; each is the old one or the new one
+// at every moment. A GPU that cannot be described is left out of it; without any the old file
+// stays. Blocks on files only.
+[[nodiscard]] CdiOutcome PublishCdi(const CdiOptions& options, const model::Inventory& inventory);
+
+}  // namespace partita::agent

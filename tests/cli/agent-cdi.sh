@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# The agent keeps the files by which containers get GPUs: there when it is ready, and as MIG is a moment after a
+# change; what partita-hook is told beside them.
+source "$(dirname "$0")/common.sh"
+source "$(dirname "$0")/agent_common.sh"
+
+up h200-vm
+agent_on=(partita-sim run --node "$node" --)
+spec=$PARTITA_CDI_DIR/nvidia.yaml
+start_agent it
+await it READY=1
+grep -q '    - name: "0"' "$spec" || fail "no GPU in $(cat "$spec")"
+grep -q '"apiVersion": "partita.dev/devices/v1"' "$PARTITA_RUN_DIR/devices.json" || fail "no devices.json"
+cat >"$work/check.py" <<'PY'
+import json, sys
+sys.path.insert(0, sys.argv[1] + "/tests/cli")
+import json_schema
+schema = json.load(open(sys.argv[1] + "/apis/devices-v1.schema.json"))
+sys.exit("\n".join(json_schema.problems(json.load(open(sys.argv[2])), schema, schema, "devices.json")) or 0)
+PY
+run 0 python3 -B "$work/check.py" "$source_root" "$PARTITA_RUN_DIR/devices.json"
+page /readyz
+shows "[+] cdi"
+
+run 0 on_node partita mig apply --want 3g.71gb,1g.18gb:2
+until_logged it "CDI files written" 2
+grep -q '    - name: "0:2"' "$spec" || fail "no slices in $(cat "$spec")"
+grep -q '    - name: "0"$' "$spec" && fail "GPU 0 is there as a whole"
+grep -q '"slot": 2' "$PARTITA_RUN_DIR/devices.json" || fail "no slices in devices.json"
+# The same as a command says.
+run 0 on_node partita cdi generate
+cmp "$work/out" "$spec" || fail "the agent's file is another than the command's"
+
+# Another configuration is another file, beside this one.
+echo "$good_config
+cdi: {management: true}" >"$PARTITA_CONFIG_FILE"
+until_logged it "CDI files written" 3
+grep -q "kind: management.nvidia.com/gpu" "$PARTITA_CDI_DIR/management.nvidia.com-gpu.yaml" || fail "no management file"
+
+# Without any device the old file stays, and somebody says so.
+run 0 on_node partita mig apply --want none
+until_logged it "CDI files are not up to date"
+logged it "no device to describe: GPU 0 is in MIG mode and has no MIG device"
+grep -q '    - name: "0:2"' "$spec" || fail "the old file is gone"
+page /readyz
+shows 200 "no device to describe"
+kill "${agent[it]}"
+ended it 0
+[ -e "$spec" ] || fail "the file went with the agent"

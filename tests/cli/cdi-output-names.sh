@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# The name of the file decides the format; one that no engine would read is refused.
+source "$(dirname "$0")/common.sh"
+
+up h200-vm
+cd "$work"
+run 0 on_node partita cdi generate "$work/a.json"
+head -c 14 "$work/a.json" | grep -q '{"cdiVersion":' || fail "a.json is no JSON"
+mkdir "$work/b" "$work/c"
+run 0 on_node partita cdi generate "$work/b/nvidia"
+[ -e "$work/b/nvidia.yaml" ] || fail "no ending was added"
+run 0 on_node partita cdi generate -o json "$work/c/nvidia"
+[ -e "$work/c/nvidia.json" ] || fail "the wrong ending was added"
+run 2 on_node partita cdi generate "$work/x.yml"
+complains "x.yml: engines read no .yml" "name it .yaml"
+[ ! -e "$work/x.yml" ] || fail "x.yml was written"
+run 2 on_node partita cdi generate -o yaml "$work/x.json"
+complains "is of the other format"
