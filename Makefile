@@ -138,6 +138,7 @@ nightly: ## Hours: all under sanitizers, long soak, a day and a rest of the agen
 	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_OPERATIONS=100000 \
 	  build/release/bin/partita_ledger_disk_test --gtest_filter='RandomLedger.*'
 	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_FAULTS=1000 build/release/bin/partita_day_test
+	@build/release/bin/torture-hook-race --hook build/release/bin/partita-hook --tries 10000
 	@$(MAKE) rest REST_SECONDS=1200
 	@$(MAKE) fuzz FUZZ_SECONDS=300
 	@PARTITA_COMPAT_ALL=1 $(MAKE) compat

@@ -1,0 +1,211 @@
+// Hooks against an image that changes under them: while each runs, another process exchanges
+// directories and files of the container's root for links to the host, as fast as it can. The host
+// must be the same after every try. Usage: torture-hook-race --hook PROGRAM [--tries N]
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+#include <new>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "base/unique_fd.h"
+
+namespace partita {
+namespace {
+
+[[noreturn]] void Fail(const std::string& text) {
+  std::fprintf(stderr, "hook-race: %s\n", text.c_str());
+  std::exit(1);
+}
+
+void Must(const base::Result<void>& result) {
+  if (!result.ok()) Fail(result.error().ToString());
+}
+
+// What there is, with everything that a hook could have changed.
+std::string Fingerprint(const std::string& path) {
+  struct stat about = {};
+  if (lstat(path.c_str(), &about) != 0) Fail("cannot look at " + path);
+  std::string text = fmt::format("{} {:o} {} {} {}.{:09}\n", path, about.st_mode, about.st_uid,
+                                 about.st_size, about.st_mtim.tv_sec, about.st_mtim.tv_nsec);
+  if (!S_ISDIR(about.st_mode)) return text;
+  const std::vector<std::string> names = *base::ListDirectory(path);
+  for (const std::string& name : names) text += Fingerprint(base::JoinPath(path, name));
+  return text;
+}
+
+struct Exchange {
+  std::string one, other;
+};
+
+class Race {
+ public:
+  explicit Race(std::string hook) : hook_(std::move(hook)) {
+    std::string pattern = "/tmp/partita-race-XXXXXX";
+    if (mkdtemp(pattern.data()) == nullptr) Fail("cannot make a directory");
+    top_ = pattern;
+    MakeHost();
+    MakeContainer();
+    void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) Fail("cannot share memory");
+    count_ = new (shared) std::atomic<std::uint64_t>(0);
+  }
+
+  void Run(std::uint64_t tries) {
+    const std::string before = Fingerprint(Path("host"));
+    const std::string mounts = *base::ReadFile("/proc/self/mountinfo");
+    const pid_t racer = StartRacer();
+    std::uint64_t done = 0, refused = 0;
+    for (std::uint64_t i = 0; i < tries; ++i) {
+      const std::vector<std::string> words = Words(i);
+      const int status = RunHook(words);
+      if (status != 0 && status != 1) Fail(fmt::format("{} ended with {}", words[1], status));
+      ++(status == 0 ? done : refused);
+      if (Fingerprint(Path("host")) != before)
+        Fail(fmt::format("try {}: {} reached the host:\n{}was\n{}", i, words[1],
+                         Fingerprint(Path("host")), before));
+    }
+    kill(racer, SIGKILL);
+    waitpid(racer, nullptr, 0);
+    if (*base::ReadFile("/proc/self/mountinfo") != mounts) Fail("a mount stayed");
+    if (*count_ < tries) Fail("the image hardly changed: nothing was shown");
+    std::printf(
+        "%llu tries, %llu done, %llu refused, while the image changed %llu times: the host is as "
+        "it was\n",
+        static_cast<unsigned long long>(tries), static_cast<unsigned long long>(done),
+        static_cast<unsigned long long>(refused), static_cast<unsigned long long>(count_->load()));
+    Must(base::RemoveTree(top_));
+  }
+
+ private:
+  [[nodiscard]] std::string Path(const std::string& name) const {
+    return base::JoinPath(top_, name);
+  }
+  [[nodiscard]] std::string Root(const std::string& name) const {
+    return Path("bundle/rootfs/" + name);
+  }
+  void Make(const std::string& path) { Must(base::MakeDirectories(path, 0755)); }
+
+  void MakeHost() {
+    for (const char* name : {"host/lib", "host/ld.so.conf.d", "host/deep"}) Make(Path(name));
+    for (const char* name : {"host/secret", "host/ld.so.conf", "host/lib/libcuda.so.570.1"})
+      Must(base::WriteFile(Path(name), "secret", 0600));
+    if (chmod(Path("host").c_str(), 0700) != 0) Fail("cannot chmod");
+  }
+
+  // A link beside what it will take the place of.
+  void Pair(const std::string& name, const std::string& target) {
+    const std::string link = Root(name) + ".link";
+    if (symlink(target.c_str(), link.c_str()) != 0) Fail("cannot make " + link);
+    pairs_.push_back({Root(name), link});
+  }
+
+  void MakeContainer() {
+    for (const char* name : {"etc/ld.so.conf.d", "usr/lib", "usr/local/cuda/compat", "dev"})
+      Make(Root(name));
+    std::string elf(64, '\0');
+    elf.replace(0, 7, "\177ELF\2\1\1");
+    Must(base::WriteFile(Root("usr/local/cuda/compat/libcuda.so.570.1"), elf, 0644));
+    Must(base::WriteFile(Root("usr/lib/file"), "image", 0644));
+    Must(base::WriteFile(Root("etc/ld.so.conf"), "/image\n", 0644));
+    if (mknod(Root("dev/nvidia0").c_str(), S_IFCHR | 0666, makedev(195, 0)) != 0)
+      Fail("needs root for device nodes");
+    const std::string host = Path("host"), up = "../../../../../../../.." + host;
+    Pair("etc", host);
+    Pair("usr/lib", up);
+    Pair("usr/lib/file", host + "/secret");
+    Pair("etc/ld.so.conf.d", up + "/ld.so.conf.d");
+    Pair("etc/ld.so.conf", host + "/ld.so.conf");
+    Pair("usr/local/cuda/compat", host + "/lib");
+    Must(base::WriteFile(Path("bundle/config.json"), R"({"root":{"path":"rootfs"}})", 0644));
+    Must(base::WriteFile(Path("state"), fmt::format(R"({{"bundle":"{}"}})", Path("bundle")), 0644));
+  }
+
+  pid_t StartRacer() {
+    const pid_t racer = fork();
+    if (racer != 0) return racer;
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // One that lies in a directory that is away just now is not there; the next round has it.
+    for (;;) {
+      for (const Exchange& pair : pairs_) {
+        if (renameat2(AT_FDCWD, pair.one.c_str(), AT_FDCWD, pair.other.c_str(), RENAME_EXCHANGE) ==
+            0)
+          ++*count_;
+      }
+    }
+  }
+
+  [[nodiscard]] std::vector<std::string> Words(std::uint64_t i) const {
+    const std::string number = std::to_string(i % 64);
+    switch (i % 5) {
+      case 0:
+        return {"nvidia-cdi-hook", "create-symlinks",
+                "--link",          "a" + number + "::/usr/lib/n" + number,
+                "--link",          "b" + number + "::/etc/deep/n" + number,
+                "--link",          "c::/usr/lib/file"};
+      case 1: return {"nvidia-cdi-hook", "enable-cuda-compat", "--host-driver-version=550.1"};
+      case 2:
+        return {"nvidia-cdi-hook", "chmod", "--mode", i % 2 == 0 ? "755" : "711",
+                "--path",          "/etc",  "--path", "/usr/lib/file"};
+      case 3: return {"nvidia-cdi-hook", "update-application-profile"};
+      default:
+        return {"nvidia-cdi-hook", "update-ldcache",  "--folder",
+                "/opt/" + number,  "--ldconfig-path", "/none"};
+    }
+  }
+
+  // The exit status; 1000 and more: the signal that ended it.
+  int RunHook(const std::vector<std::string>& words) {
+    std::vector<char*> argv;
+    for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+    argv.push_back(nullptr);
+    char* environment[] = {nullptr};
+    posix_spawn_file_actions_t actions;
+    posix_spawn_file_actions_init(&actions);
+    posix_spawn_file_actions_addopen(&actions, 0, Path("state").c_str(), O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+    pid_t pid = 0;
+    if (posix_spawn(&pid, hook_.c_str(), &actions, nullptr, argv.data(), environment) != 0)
+      Fail("cannot run " + hook_);
+    posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+  }
+
+  std::string hook_, top_;
+  std::vector<Exchange> pairs_;
+  std::atomic<std::uint64_t>* count_ = nullptr;
+};
+
+}  // namespace
+}  // namespace partita
+
+int main(int argc, char** argv) {
+  std::string hook;
+  std::uint64_t tries = 500;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string word = argv[i];
+    if (word == "--hook") hook = argv[i + 1];
+    if (word == "--tries") tries = partita::base::ParseUnsigned(argv[i + 1]).value_or(0);
+  }
+  if (hook.empty() || tries == 0) {
+    std::fputs("usage: torture-hook-race --hook PROGRAM [--tries N]\n", stderr);
+    return 2;
+  }
+  partita::Race(hook).Run(tries);
+}
