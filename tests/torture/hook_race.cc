@@ -2,9 +2,11 @@
 // directories and files of the container's root for links to the host, as fast as it can. The host
 // must be the same after every try. Usage: torture-hook-race --hook PROGRAM [--tries N]
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -38,6 +40,7 @@ void Must(const base::Result<void>& result) {
 
 // What there is, with everything that a hook could have changed.
 std::string Fingerprint(const std::string& path) {
+  if (path == "/proc" || path == "/bundle") return "";
   struct stat about = {};
   if (lstat(path.c_str(), &about) != 0) Fail("cannot look at " + path);
   std::string text = fmt::format("{} {:o} {} {} {}.{:09}\n", path, about.st_mode, about.st_uid,
@@ -54,10 +57,8 @@ struct Exchange {
 
 class Race {
  public:
-  explicit Race(std::string hook) : hook_(std::move(hook)) {
-    std::string pattern = "/tmp/partita-race-XXXXXX";
-    if (mkdtemp(pattern.data()) == nullptr) Fail("cannot make a directory");
-    top_ = pattern;
+  Race(const std::string& hook, std::string top) : top_(std::move(top)) {
+    EnterWorld(*base::ReadFile(hook, std::size_t{64} << 20));
     MakeHost();
     MakeContainer();
     void* shared = mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -66,7 +67,7 @@ class Race {
   }
 
   void Run(std::uint64_t tries) {
-    const std::string before = Fingerprint(Path("host"));
+    const std::string before = Fingerprint("/");
     const std::string mounts = *base::ReadFile("/proc/self/mountinfo");
     const pid_t racer = StartRacer();
     std::uint64_t done = 0, refused = 0;
@@ -75,9 +76,9 @@ class Race {
       const int status = RunHook(words);
       if (status != 0 && status != 1) Fail(fmt::format("{} ended with {}", words[1], status));
       ++(status == 0 ? done : refused);
-      if (Fingerprint(Path("host")) != before)
-        Fail(fmt::format("try {}: {} reached the host:\n{}was\n{}", i, words[1],
-                         Fingerprint(Path("host")), before));
+      if (Fingerprint("/") != before)
+        Fail(fmt::format("try {}: {} reached the host:\n{}was\n{}", i, words[1], Fingerprint("/"),
+                         before));
     }
     kill(racer, SIGKILL);
     waitpid(racer, nullptr, 0);
@@ -88,23 +89,39 @@ class Race {
         "it was\n",
         static_cast<unsigned long long>(tries), static_cast<unsigned long long>(done),
         static_cast<unsigned long long>(refused), static_cast<unsigned long long>(count_->load()));
-    Must(base::RemoveTree(top_));
   }
 
  private:
-  [[nodiscard]] std::string Path(const std::string& name) const {
-    return base::JoinPath(top_, name);
+  [[nodiscard]] static std::string Root(const std::string& name) {
+    return "/bundle/rootfs/" + name;
   }
-  [[nodiscard]] std::string Root(const std::string& name) const {
-    return Path("bundle/rootfs/" + name);
-  }
-  void Make(const std::string& path) { Must(base::MakeDirectories(path, 0755)); }
+  static void Make(const std::string& path) { Must(base::MakeDirectories(path, 0755)); }
 
-  void MakeHost() {
-    for (const char* name : {"host/lib", "host/ld.so.conf.d", "host/deep"}) Make(Path(name));
-    for (const char* name : {"host/secret", "host/ld.so.conf", "host/lib/libcuda.so.570.1"})
-      Must(base::WriteFile(Path(name), "secret", 0600));
-    if (chmod(Path("host").c_str(), 0700) != 0) Fail("cannot chmod");
+  // A root of our own on a file system in memory, which ends with this process.
+  void EnterWorld(const std::string& hook) {
+    if (unshare(CLONE_NEWNS) != 0 ||
+        mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+        mount("tmpfs", top_.c_str(), "tmpfs", 0, "mode=755") != 0)
+      Fail("needs root for a mount namespace");
+    Must(base::WriteFile(base::JoinPath(top_, "hook"), hook, 0755));
+    Make(base::JoinPath(top_, "proc"));
+    Make(base::JoinPath(top_, "dev"));
+    Must(base::WriteFile(base::JoinPath(top_, "dev/null"), "", 0666));
+    if (mount("/proc", base::JoinPath(top_, "proc").c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+        mount("/dev/null", base::JoinPath(top_, "dev/null").c_str(), nullptr, MS_BIND, nullptr) !=
+            0 ||
+        chroot(top_.c_str()) != 0 || chdir("/") != 0)
+      Fail("cannot make a root of our own");
+  }
+
+  static void MakeHost() {
+    for (const char* name :
+         {"/etc/ld.so.conf.d", "/etc/deep", "/usr/lib", "/usr/local/cuda/compat"})
+      Make(name);
+    for (const char* name :
+         {"/etc/ld.so.conf", "/usr/lib/file", "/usr/local/cuda/compat/libcuda.so.570.1"})
+      Must(base::WriteFile(name, "secret", 0600));
+    if (chmod("/etc", 0700) != 0) Fail("cannot chmod");
   }
 
   // A link beside what it will take the place of.
@@ -124,15 +141,15 @@ class Race {
     Must(base::WriteFile(Root("etc/ld.so.conf"), "/image\n", 0644));
     if (mknod(Root("dev/nvidia0").c_str(), S_IFCHR | 0666, makedev(195, 0)) != 0)
       Fail("needs root for device nodes");
-    const std::string host = Path("host"), up = "../../../../../../../.." + host;
-    Pair("etc", host);
-    Pair("usr/lib", up);
-    Pair("usr/lib/file", host + "/secret");
-    Pair("etc/ld.so.conf.d", up + "/ld.so.conf.d");
-    Pair("etc/ld.so.conf", host + "/ld.so.conf");
-    Pair("usr/local/cuda/compat", host + "/lib");
-    Must(base::WriteFile(Path("bundle/config.json"), R"({"root":{"path":"rootfs"}})", 0644));
-    Must(base::WriteFile(Path("state"), fmt::format(R"({{"bundle":"{}"}})", Path("bundle")), 0644));
+    const std::string up = "../../../../../..";
+    Pair("etc", "/proc/../etc");
+    Pair("usr/lib", up + "/usr/lib");
+    Pair("usr/lib/file", "/usr/lib/file");
+    Pair("etc/ld.so.conf.d", up + "/etc/ld.so.conf.d");
+    Pair("etc/ld.so.conf", "/etc/ld.so.conf");
+    Pair("usr/local/cuda/compat", up + "/usr/local/cuda/compat");
+    Must(base::WriteFile("/bundle/config.json", R"({"root":{"path":"rootfs"}})", 0644));
+    Must(base::WriteFile("/bundle/state", R"({"bundle":"/bundle"})", 0644));
   }
 
   pid_t StartRacer() {
@@ -176,18 +193,18 @@ class Race {
     char* environment[] = {nullptr};
     posix_spawn_file_actions_t actions;
     posix_spawn_file_actions_init(&actions);
-    posix_spawn_file_actions_addopen(&actions, 0, Path("state").c_str(), O_RDONLY, 0);
+    posix_spawn_file_actions_addopen(&actions, 0, "/bundle/state", O_RDONLY, 0);
     posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
     pid_t pid = 0;
-    if (posix_spawn(&pid, hook_.c_str(), &actions, nullptr, argv.data(), environment) != 0)
-      Fail("cannot run " + hook_);
+    if (posix_spawn(&pid, "/hook", &actions, nullptr, argv.data(), environment) != 0)
+      Fail("cannot run the hook");
     posix_spawn_file_actions_destroy(&actions);
     int status = 0;
     waitpid(pid, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
   }
 
-  std::string hook_, top_;
+  std::string top_;
   std::vector<Exchange> pairs_;
   std::atomic<std::uint64_t>* count_ = nullptr;
 };
@@ -207,5 +224,16 @@ int main(int argc, char** argv) {
     std::fputs("usage: torture-hook-race --hook PROGRAM [--tries N]\n", stderr);
     return 2;
   }
-  partita::Race(hook).Run(tries);
+  // The directory is below another root once we are inside: whoever stays outside removes it.
+  char name[] = "/tmp/partita-race-XXXXXX";
+  if (mkdtemp(name) == nullptr) return 1;
+  const pid_t inside = fork();
+  if (inside == 0) {
+    partita::Race(hook, name).Run(tries);
+    return 0;
+  }
+  int status = 0;
+  waitpid(inside, &status, 0);
+  rmdir(name);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
