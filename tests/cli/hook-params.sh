@@ -35,8 +35,12 @@ exit $status
 SCRIPT
 for propagation in private shared; do
   for without in "" "partita_without_syscall mount_setattr"; do
-    rm -f "$work/peer"
-    WITHOUT=$without run 0 on_node unshare --mount --propagation private bash "$work/inside" "$rootfs" "$propagation" "$work"
+    # "-Ur": a user without any rights outside, as rootless engines run hooks.
+    for namespaces in "" -Ur; do
+      rm -f "$work/peer"
+      WITHOUT=$without run 0 on_node unshare $namespaces --mount --propagation private \
+        bash "$work/inside" "$rootfs" "$propagation" "$work"
+    done
   done
 done
 
