@@ -95,15 +95,16 @@ TEST_F(CarryOutTest, MountsFilesNodesAndLinks) {
   plan.egl_mask = 1;
   const auto done = Do(plan);
   ASSERT_TRUE(done.ok()) << Told(done);
-  EXPECT_EQ(Inside("[ \"$(cat usr/lib64/libcuda.so)\" = library ]\n"
-                   "if (echo x >usr/lib64/libcuda.so.1) 2>/dev/null; then exit 2; fi\n"
-                   "echo x >tmp/nvidia-mps/file\n"
-                   "echo x >dev/nvidia0\n"
-                   "grep -q 0x1 etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf\n"
-                   "grep -q ' /[^ ]*/in/dev/nvidia0 ro,nosuid,noexec' /proc/self/mountinfo\n"
-                   "grep -q ' /[^ ]*/in/usr/lib64/libcuda.so.1 ro,nosuid,nodev' /proc/self/mountinfo\n"
-                   "[ ! -e run ]\n"),
-            0);
+  EXPECT_EQ(
+      Inside("[ \"$(cat usr/lib64/libcuda.so)\" = library ]\n"
+             "if (echo x >usr/lib64/libcuda.so.1) 2>/dev/null; then exit 2; fi\n"
+             "echo x >tmp/nvidia-mps/file\n"
+             "echo x >dev/nvidia0\n"
+             "grep -q 0x1 etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf\n"
+             "grep -q ' /[^ ]*/in/dev/nvidia0 ro,nosuid,noexec' /proc/self/mountinfo\n"
+             "grep -q ' /[^ ]*/in/usr/lib64/libcuda.so.1 ro,nosuid,nodev' /proc/self/mountinfo\n"
+             "[ ! -e run ]\n"),
+      0);
   EXPECT_EQ(Read("in/usr/lib64/libcuda.so.1"), "the image's own");
 }
 
