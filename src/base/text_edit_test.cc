@@ -1,5 +1,6 @@
 #include "base/text_edit.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 namespace partita::base {

@@ -140,6 +140,7 @@ base::Result<std::vector<Segment>> File::Segments() const {
   TRY(entries, Table(Get(0, kProgramHeaders).value_or(0), Get(0, kProgramHeaderSize).value_or(0),
                      Get(0, kProgramHeaderCount).value_or(0), wide_ ? 56 : 32));
   std::vector<Segment> segments;
+  segments.reserve(entries.size());
   for (const std::uint64_t entry : entries) {
     segments.push_back(
         {Get(entry, kSegmentType).value_or(0), Get(entry, kSegmentOffset).value_or(0),

@@ -71,7 +71,7 @@ void Image::Section(std::string& out,
 }
 
 std::string Image::Build() const {
-  const std::string names("\0.note.cuda.fwd_compatibility\0.dynamic\0", 40);
+  const std::string names("\0.note.cuda.fwd_compatibility\0.dynamic\0", 39);
   std::string strings(1, '\0');
   std::string dynamic;
   const std::uint64_t strings_at = 128;

@@ -66,7 +66,7 @@ TEST(NodeDevices, ComesBackAsItWasThroughJson) {
   EXPECT_EQ(*back, node);
 }
 
-std::string ProblemWith(Value document) {
+std::string ProblemWith(const Value& document) {
   const base::Result<NodeDevices> read = NodeDevicesFrom(document);
   return read.ok() ? "" : read.error().ToString();
 }

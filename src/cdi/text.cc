@@ -18,11 +18,13 @@ class Members {
     return text.empty() ? *this : Must(std::move(key), text);
   }
   Members& Number(std::string key, std::int64_t number) {
-    return number == 0 ? *this : Must(std::move(key), number);
+    if (number == 0) return *this;
+    return Must(std::move(key), number);
   }
   template <typename T>
   Members& Given(std::string key, const std::optional<T>& number) {
-    return number ? Must(std::move(key), *number) : *this;
+    if (number) Must(std::move(key), *number);
+    return *this;
   }
   template <typename T>
   Members& Plain(std::string key, const std::vector<T>& items) {

@@ -157,7 +157,7 @@ TEST(OciSpec, GroupsAreNeitherRootNorTwice) {
 
 TEST(OciSpec, RemovesHooks) {
   Spec spec = Parsed(R"({"hooks":{"prestart":[{"path":"/a"},{"path":"/b", "x":1}]}})");
-  const auto is = [](std::string path) {
+  const auto is = [](const std::string& path) {
     return [path](const Value& hook) { return hook.Find("path")->AsString() == path; };
   };
   EXPECT_FALSE(spec.RemoveHooks("prestart", is("/c")));

@@ -188,6 +188,7 @@ class Race {
   // The exit status; 1000 and more: the signal that ended it.
   int RunHook(const std::vector<std::string>& words) {
     std::vector<char*> argv;
+    argv.reserve(words.size() + 1);
     for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
     argv.push_back(nullptr);
     char* environment[] = {nullptr};
