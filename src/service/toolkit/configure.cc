@@ -270,6 +270,7 @@ const EngineRow& RowOf(Engine engine) {
 
 std::vector<std::string> EngineNames() {
   std::vector<std::string> names;
+  names.reserve(kEngines.size());
   for (const EngineRow& row : kEngines) names.emplace_back(row.name);
   return names;
 }
