@@ -159,10 +159,10 @@ const std::vector<CachedLibrary>& DriverRoot::Cached() const {
   const Result<std::string> bytes = root_.Read("/etc/ld.so.cache", kMostCacheBytes);
   Result<std::vector<CachedLibrary>> parsed =
       bytes.ok() ? ParseLdCache(*bytes) : Result<std::vector<CachedLibrary>>(bytes.error());
-  if (!parsed.ok() && parsed.error().code() != base::ErrorCode::kNotFound) {
+  if (parsed.ok()) return cached_.emplace(*std::move(parsed));
+  if (parsed.error().code() != base::ErrorCode::kNotFound)
     cache_problem_ = std::move(parsed).error().Within(OnHost("/etc/ld.so.cache"));
-  }
-  return cached_.emplace(parsed.ok() ? *std::move(parsed) : std::vector<CachedLibrary>());
+  return cached_.emplace();
 }
 
 std::optional<mode_t> DriverRoot::ModeOf(const std::string& inside) const {
