@@ -1,5 +1,7 @@
 #include "service/cdi/driver_files.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -129,8 +131,7 @@ class FileReader {
       }
     }
     const std::string mps(kMpsDirectory);
-    if (mps_directory && driver_.root().Resolve(mps).ok())
-      Add(mps, FileKind::kSocket, {Capability::kCompute});
+    if (mps_directory && driver_.ModeOf(mps)) Add(mps, FileKind::kSocket, {Capability::kCompute});
   }
 
   void AddFirmware() {
@@ -162,8 +163,8 @@ class FileReader {
     const std::string ending = ".so." + files_.version;
     for (const CachedLibrary& library : driver_.Cached()) {
       if (library.elf64) continue;
-      const Result<std::string> real = driver_.root().Resolve(library.path);
-      if (!real.ok() || !real->ends_with(ending) || !taken_.insert(*real).second) continue;
+      const std::optional<std::string> real = driver_.RealFile(library.path);
+      if (!real || !real->ends_with(ending) || !taken_.insert(*real).second) continue;
       DriverFile file = Make(*real, FileKind::kLibrary, CapabilitiesOf(NameOf(*real)));
       file.soname = library.name;
       file.elf32 = true;
@@ -192,9 +193,7 @@ class FileReader {
 
   void AddMatching(const std::string& folder, std::string_view pattern) {
     for (const std::string& match : driver_.Match(folder, pattern)) {
-      if (!driver_.IsFile(match)) continue;
-      const Result<std::string> path = driver_.root().Resolve(match);
-      if (path.ok()) AddLibrary(*path);
+      if (const std::optional<std::string> path = driver_.RealFile(match)) AddLibrary(*path);
     }
   }
 
@@ -252,10 +251,8 @@ std::vector<DriverFile> ReadStorageFiles(const DriverRoot& driver) {
                      .soname = "",
                      .elf32 = false});
   };
-  const Result<std::string> udev = driver.root().Resolve("/run/udev");
-  const Result<base::FileFacts> facts =
-      udev.ok() ? driver.root().Look(*udev) : Result<base::FileFacts>(udev.error());
-  if (facts.ok() && facts->IsDirectory()) add("/run/udev");
+  const std::optional<mode_t> udev = driver.ModeOf("/run/udev");
+  if (udev && S_ISDIR(*udev)) add("/run/udev");
   if (driver.IsFile("/etc/cufile.json")) add("/etc/cufile.json");
   return files;
 }

@@ -1,5 +1,7 @@
 #include "service/cdi/driver_root.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -56,9 +58,8 @@ class Found {
   explicit Found(const DriverRoot& driver) : driver_(driver) {}
 
   void Add(const std::string& path) {
-    if (!driver_.IsFile(path)) return;
-    Result<std::string> real = driver_.root().Resolve(path);
-    if (real.ok() && seen_.insert(*real).second) paths_.push_back(*std::move(real));
+    std::optional<std::string> real = driver_.RealFile(path);
+    if (real && seen_.insert(*real).second) paths_.push_back(*std::move(real));
   }
   [[nodiscard]] std::vector<std::string> Take() && { return std::move(paths_); }
 
@@ -158,17 +159,44 @@ const std::vector<CachedLibrary>& DriverRoot::Cached() const {
   const Result<std::string> bytes = root_.Read("/etc/ld.so.cache", kMostCacheBytes);
   Result<std::vector<CachedLibrary>> parsed =
       bytes.ok() ? ParseLdCache(*bytes) : Result<std::vector<CachedLibrary>>(bytes.error());
-  if (!parsed.ok() && parsed.error().code() != base::ErrorCode::kNotFound) {
+  if (parsed.ok()) return cached_.emplace(*std::move(parsed));
+  if (parsed.error().code() != base::ErrorCode::kNotFound)
     cache_problem_ = std::move(parsed).error().Within(OnHost("/etc/ld.so.cache"));
-  }
-  return cached_.emplace(parsed.ok() ? *std::move(parsed) : std::vector<CachedLibrary>());
+  return cached_.emplace();
+}
+
+std::optional<mode_t> DriverRoot::ModeOf(const std::string& inside) const {
+  const Result<base::UniqueFd> file = root_.OpenAt(inside, O_PATH);
+  struct stat about {};
+  if (!file.ok() || fstat(file->get(), &about) != 0) return std::nullopt;
+  return about.st_mode;
 }
 
 bool DriverRoot::IsFile(const std::string& inside) const {
-  const Result<std::string> real = root_.Resolve(inside);
-  if (!real.ok()) return false;
-  const Result<base::FileFacts> facts = root_.Look(*real);
-  return facts.ok() && !facts->IsDirectory();
+  const std::optional<mode_t> mode = ModeOf(inside);
+  return mode && !S_ISDIR(*mode);
+}
+
+// To resolve a path is to walk along it: of a file that is no link its folder is enough, once for
+// the hundreds that lie in it.
+std::optional<std::string> DriverRoot::RealFile(const std::string& inside) const {
+  const Result<base::FileFacts> facts = root_.Look(inside);
+  if (!facts.ok() || facts->IsDirectory()) return std::nullopt;
+  if (facts->IsLink()) {
+    if (!IsFile(inside)) return std::nullopt;
+    Result<std::string> real = root_.Resolve(inside);
+    return real.ok() ? std::optional(*std::move(real)) : std::nullopt;
+  }
+  const std::string_view folder = FolderOf(inside);
+  auto known = real_folders_.find(folder);
+  if (known == real_folders_.end()) {
+    Result<std::string> real = root_.Resolve(folder);
+    known =
+        real_folders_.emplace(folder, real.ok() ? std::optional(*std::move(real)) : std::nullopt)
+            .first;
+  }
+  if (!known->second) return std::nullopt;
+  return base::JoinPath(*known->second, NameOf(inside));
 }
 
 Search ReadSearch(const std::string& host_root) {
@@ -206,10 +234,8 @@ std::optional<std::string> FindExecutable(const DriverRoot& driver,
   folders.insert(folders.end(), std::begin(kProgramFolders), std::end(kProgramFolders));
   for (const std::string& folder : folders) {
     const std::string path = base::JoinPath(folder, name);
-    const Result<std::string> real = driver.root().Resolve(path);
-    if (!real.ok()) continue;
-    const Result<base::FileFacts> facts = driver.root().Look(*real);
-    if (facts.ok() && facts->IsRegular() && (facts->mode & 0111U) != 0) return path;
+    const std::optional<mode_t> mode = driver.ModeOf(path);
+    if (mode && S_ISREG(*mode) && (*mode & 0111U) != 0) return path;
   }
   return std::nullopt;
 }

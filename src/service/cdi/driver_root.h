@@ -43,8 +43,12 @@ class DriverRoot {
   // Why the cache could not be used.
   [[nodiscard]] const std::optional<base::Error>& cache_problem() const { return cache_problem_; }
 
+  // The type and permissions, links followed; nothing where there is none.
+  [[nodiscard]] std::optional<mode_t> ModeOf(const std::string& inside) const;
   // Exists, links followed, and is no directory.
   [[nodiscard]] bool IsFile(const std::string& inside) const;
+  // The same file's path without links; nothing where it is no file.
+  [[nodiscard]] std::optional<std::string> RealFile(const std::string& inside) const;
 
  private:
   DriverRoot(base::RootDir root, std::string on_host);
@@ -52,6 +56,7 @@ class DriverRoot {
   base::RootDir root_;
   std::string on_host_;
   mutable std::map<std::string, std::vector<std::string>> names_;
+  mutable std::map<std::string, std::optional<std::string>, std::less<>> real_folders_;
   mutable std::optional<std::vector<CachedLibrary>> cached_;
   mutable std::optional<base::Error> cache_problem_;
 };
