@@ -41,10 +41,10 @@ base::Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
 base::Result<EnginePlan> PlanFrom(Engine engine,
                                   const ConfigureOrder& order,
                                   std::optional<std::string> config,
-                                  std::optional<std::string> drop_in) {
+                                  const std::optional<std::string>& drop_in) {
   switch (engine) {
     case Engine::kDocker: return PlanDocker(std::move(config), order);
-    case Engine::kContainerd: return PlanContainerd(std::move(config), std::move(drop_in), order);
+    case Engine::kContainerd: return PlanContainerd(config, drop_in, order);
     case Engine::kPodman: return PlanPodman(std::move(config), order);
   }
   return base::Error(base::ErrorCode::kInternal, "no such engine");
@@ -300,13 +300,13 @@ base::Result<EnginePlan> PlanEngine(Engine engine,
     drop_in = std::move(text);
   }
   if (!order.undo) {
-    TRY(plan, PlanFrom(engine, order, config, std::move(drop_in)));
+    TRY(plan, PlanFrom(engine, order, config, drop_in));
     if (engine == Engine::kContainerd && config) NoteMissingImports(*config, order, plan);
     return plan;
   }
   std::vector<FileChange> files = {{order.config, config, std::nullopt}};
   if (!order.drop_in.empty()) files.push_back({order.drop_in, drop_in, std::nullopt});
-  TRY(plan, PlanFrom(engine, order, std::move(config), std::move(drop_in)));
+  TRY(plan, PlanFrom(engine, order, std::move(config), drop_in));
   TRY(written, ReadWritten(state_directory));
   return WithBackups(std::move(plan), written, files);
 }

@@ -234,7 +234,7 @@ void Note(std::vector<FileChange>& changes,
   if (before != after) changes.push_back({path, before, std::move(after)});
 }
 
-base::Result<EnginePlan> PlanInPlace(Source source,
+base::Result<EnginePlan> PlanInPlace(const Source& source,
                                      const std::optional<std::string>& text,
                                      const ConfigureOrder& order) {
   TomlText after = source.toml;
@@ -420,14 +420,14 @@ std::vector<std::string> ContainerdImports(const std::string& config_toml,
   return files;
 }
 
-base::Result<EnginePlan> PlanContainerd(std::optional<std::string> config_toml,
-                                        std::optional<std::string> drop_in,
+base::Result<EnginePlan> PlanContainerd(const std::optional<std::string>& config_toml,
+                                        const std::optional<std::string>& drop_in,
                                         const ConfigureOrder& order) {
   TRY_VOID(CheckOrder(order, false));
   TRY(source, ReadSource(config_toml.value_or(""), order.config));
   base::Result<EnginePlan> plan = order.undo ? PlanRemoval(source, config_toml, drop_in, order)
                                   : source.version == 1
-                                      ? PlanInPlace(std::move(source), config_toml, order)
+                                      ? PlanInPlace(source, config_toml, order)
                                       : PlanWithDropIn(source, config_toml, drop_in, order);
   if (plan.ok() || plan.error().code() != base::ErrorCode::kConflict) return plan;
   return std::move(plan)

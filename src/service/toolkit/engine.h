@@ -41,8 +41,8 @@ struct EnginePlan {
 // Version 1 is edited in place; from version 2 on there is a drop-in file, which the main one
 // imports. The drop-in has the whole table of the CRI plugin: containerd before 2.1 takes plugin
 // tables from the last file alone.
-[[nodiscard]] base::Result<EnginePlan> PlanContainerd(std::optional<std::string> config_toml,
-                                                      std::optional<std::string> drop_in,
+[[nodiscard]] base::Result<EnginePlan> PlanContainerd(const std::optional<std::string>& config_toml,
+                                                      const std::optional<std::string>& drop_in,
                                                       const ConfigureOrder& order);
 // The files that a main file imports by name, not by pattern. containerd 2.4.2 stops at one that is
 // missing and reads none behind it, without a word (`containerd config dump`). Empty for a text
