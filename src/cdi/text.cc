@@ -22,8 +22,8 @@ class Members {
     return Must(std::move(key), number);
   }
   template <typename T>
-  Members& Given(std::string key, const std::optional<T>& number) {
-    if (number) Must(std::move(key), *number);
+  Members& Given(const std::string& key, const std::optional<T>& number) {
+    if (number) Must(key, *number);
     return *this;
   }
   template <typename T>
