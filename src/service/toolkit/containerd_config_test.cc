@@ -18,8 +18,8 @@ struct After {
   std::vector<std::string> notes;
 };
 
-After Apply(std::optional<std::string> main,
-            std::optional<std::string> drop_in,
+After Apply(const std::optional<std::string>& main,
+            const std::optional<std::string>& drop_in,
             const ConfigureOrder& order) {
   After after = {main, drop_in, {}};
   const base::Result<EnginePlan> plan = PlanContainerd(main, drop_in, order);

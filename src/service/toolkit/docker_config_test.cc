@@ -9,7 +9,7 @@ ConfigureOrder Order() {
   return {.runtime_path = "nvidia-container-runtime", .config = "/etc/docker/daemon.json"};
 }
 
-std::string After(std::optional<std::string> before, const ConfigureOrder& order) {
+std::string After(const std::optional<std::string>& before, const ConfigureOrder& order) {
   const base::Result<EnginePlan> plan = PlanDocker(before, order);
   if (!plan.ok()) return plan.error().ToString();
   if (plan->changes.empty()) return before.value_or("absent");

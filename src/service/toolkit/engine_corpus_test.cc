@@ -17,7 +17,7 @@ std::map<std::string, std::string> Snapshot(const std::string& directory) {
   std::map<std::string, std::string> files;
   const std::vector<std::string> names = base::ListDirectory(directory).value();
   for (const std::string& name : names) {
-    const std::string path = directory + "/" + name;
+    const std::string path = base::JoinPath(directory, name);
     if (const base::Result<std::string> text = base::ReadFile(path); text.ok()) {
       files.emplace(path, *text);
     } else {
