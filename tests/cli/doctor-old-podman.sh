@@ -10,7 +10,7 @@ sed -i 's|/usr/local/bin/partita-hook|/bin/true|' "$host/etc/cdi/nvidia.yaml"
 on_machine() { on_node env PATH="$work/bin:$PATH" partita doctor --spec-dir "$host/etc/cdi" --hooks-dir "$work/hooks"; }
 run 1 on_machine
 shows "BAD      podman 4.9.4 reads CDI up to 0.6.0, and $host/etc/cdi/nvidia.yaml has 0.7.0" \
-  "$ partita cdi generate --cdi-version-max 0.6.0 --output $host/etc/cdi/nvidia.yaml"
+  "$ partita cdi generate --cdi-version-max 0.6.0 $host/etc/cdi/nvidia.yaml"
 write_spec 195 0.6.0
 sed -i 's|/usr/local/bin/partita-hook|/bin/true|' "$host/etc/cdi/nvidia.yaml"
 run 0 on_machine

@@ -5,7 +5,7 @@ source "$(dirname "$0")/doctor_common.sh"
 write_spec 511
 run 1 doctor
 shows "BAD      $host/etc/cdi/nvidia.yaml names what this host has not: /dev/nvidia0 (195:0, not 511:0)" \
-  "$ partita cdi generate --output $host/etc/cdi/nvidia.yaml"
+  "$ partita cdi generate $host/etc/cdi/nvidia.yaml"
 write_spec
 echo "cdiVersion: [" >"$host/etc/cdi/broken.yaml"
 cp "$host/etc/cdi/nvidia.yaml" "$host/etc/cdi/gpu.yml"

@@ -45,7 +45,7 @@ std::string Some(const std::vector<std::string>& all) {
 }
 
 std::string Generate(std::string_view path, std::string_view more = "") {
-  return fmt::format("partita cdi generate{} --output {}", more, path);
+  return fmt::format("partita cdi generate{} {}", more, path);
 }
 
 // Numbers of a version, so that 4.10 is after 4.9; what is missing is 0.

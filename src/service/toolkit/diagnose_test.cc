@@ -113,11 +113,11 @@ TEST(Diagnose, CdiAbsentStaleOrDamaged) {
       "/etc/cdi/gpu.yml /etc/cdi/gpu.yaml]\n"
       "bad cdi-file: /etc/cdi/x.json: no valid JSON []\n"
       "bad cdi-stale: /var/run/cdi/nvidia.yaml names what this host has not: /a, /b, /c and 2 "
-      "more [partita cdi generate --output /var/run/cdi/nvidia.yaml]\n");
+      "more [partita cdi generate /var/run/cdi/nvidia.yaml]\n");
   facts = Healthy();
   facts.specs.clear();
   EXPECT_EQ(Wrong(facts),
-            "warning cdi: no CDI file has devices of nvidia.com/gpu [partita cdi generate --output "
+            "warning cdi: no CDI file has devices of nvidia.com/gpu [partita cdi generate "
             "/var/run/cdi/nvidia.yaml]\n");
 }
 
@@ -128,12 +128,12 @@ TEST(Diagnose, PodmanAndTheVersionOfCdi) {
   facts.specs[0].version = "0.7.0";
   EXPECT_EQ(Wrong(facts),
             "bad cdi-version: podman 4.9.4 reads CDI up to 0.6.0, and /var/run/cdi/nvidia.yaml has "
-            "0.7.0 [partita cdi generate --cdi-version-max 0.6.0 --output "
+            "0.7.0 [partita cdi generate --cdi-version-max 0.6.0 "
             "/var/run/cdi/nvidia.yaml]\n");
   facts.engines.back().version = "5.5.0";
   EXPECT_EQ(Wrong(facts),
             "warning cdi-podman: podman 5.5.0 may not look into /var/run/cdi, where "
-            "/var/run/cdi/nvidia.yaml is [partita cdi generate --output /etc/cdi/nvidia.yaml]\n");
+            "/var/run/cdi/nvidia.yaml is [partita cdi generate /etc/cdi/nvidia.yaml]\n");
   facts.engines.back().version = "";
   EXPECT_EQ(Wrong(facts), "");
   facts.engines.back().version = "3.4.4";
@@ -151,7 +151,7 @@ TEST(Diagnose, HooksThatAreMissingOrOpen) {
   EXPECT_EQ(
       Wrong(facts),
       "bad hook: /opt/a is named as a hook and is not there: no container with it starts "
-      "[partita cdi generate --output /var/run/cdi/nvidia.yaml]\n"
+      "[partita cdi generate /var/run/cdi/nvidia.yaml]\n"
       "bad hook: /opt/b is named as a hook and cannot be executed: no container with it "
       "starts [chmod 0755 /opt/b]\n"
       "bad hook-mode: others than root may change /opt/c, which runs as root [chown root:root "
