@@ -85,6 +85,10 @@ Frame::Frame(const char* function) : function_(function) {
 
 nvmlReturn_t Frame::EnterInit() { return ApplyFault(kNone); }
 
+nvmlReturn_t Frame::EnterLocal() {
+  return Initialised() ? ApplyFault(kNone) : NVML_ERROR_UNINITIALIZED;
+}
+
 nvmlReturn_t Frame::Enter() {
   if (!Initialised()) return NVML_ERROR_UNINITIALIZED;
   if (IsCutOff()) return NVML_ERROR_UNKNOWN;

@@ -58,7 +58,8 @@ class Frame {
   Frame(const Frame&) = delete;
   Frame& operator=(const Frame&) = delete;
 
-  nvmlReturn_t EnterInit();  // faults only: the process need not be initialised
+  nvmlReturn_t EnterInit();   // faults only: the process need not be initialised
+  nvmlReturn_t EnterLocal();  // for what needs no driver
   nvmlReturn_t Enter();
   nvmlReturn_t EnterDevice(nvmlDevice_t handle, Device* out);
   nvmlReturn_t EnterGpuInstance(nvmlGpuInstance_t handle, Device* out);
@@ -74,6 +75,15 @@ class Frame {
   uint32_t gpu_ = kNone;
   bool counted_ = false;
 };
+
+// body(): a call of the library alone. It works for whoever was cut off from the driver, too.
+template <class F>
+nvmlReturn_t LocalCall(const char* function, F body) {
+  Frame frame(function);
+  nvmlReturn_t code = frame.EnterLocal();
+  if (code == NVML_SUCCESS) code = body();
+  return frame.Leave(code);
+}
 
 // body(): a call that takes no handle.
 template <class F>

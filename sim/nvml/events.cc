@@ -221,7 +221,7 @@ NVML_API(nvmlEventSetCreate, nvmlEventSet_t* set) {
 }
 
 NVML_API(nvmlEventSetFree, nvmlEventSet_t set) {
-  return nvml::SystemCall(__func__, [&] { return nvml::FreeSet(set); });
+  return nvml::LocalCall(__func__, [&] { return nvml::FreeSet(set); });
 }
 
 NVML_API(nvmlEventSetWait_v2, nvmlEventSet_t set, nvmlEventData_t* data, unsigned int timeout_ms) {

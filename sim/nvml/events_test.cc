@@ -217,6 +217,14 @@ TEST_F(Events, ALostGpuIsToldAfterItsEventAndAgainAfterEachWait) {
   EXPECT_GE(std::chrono::steady_clock::now() - start, std::chrono::milliseconds(20));
 }
 
+// The set is the library's own: a driver that went does not keep its nodes open.
+TEST_F(Events, ASetIsFreedAlsoAfterTheDriverWasReplaced) {
+  Register();
+  node_.Change([&](Slot& slot) { ReloadDriver(node_.machine(), slot); });
+  EXPECT_EQ(Wait(), NVML_ERROR_UNKNOWN);
+  EXPECT_EQ(nvmlEventSetFree(set_), NVML_SUCCESS);
+}
+
 TEST_F(Events, WhatTheRingDroppedIsGone) {
   Register();
   for (uint64_t i = 0; i < kMaxEvents + 10; ++i) Xid(i);
