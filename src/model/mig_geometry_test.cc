@@ -72,6 +72,19 @@ TEST(MigGeometry, CountsTheLayoutsOfEveryFamily) {
   }
 }
 
+TEST(MigGeometry, NoLayoutHasMoreOfAProfileThanItsCount) {
+  MigGeometry geometry = ProductGeometry("A100-SXM4-40GB", kBase);
+  const std::size_t small = LargestFirst(geometry).back();
+  geometry.profiles[small].instance_count = 2;
+  std::size_t most = 0;
+  for (const MigLayout& layout : AllLayouts(geometry)) {
+    const auto is_small = [&](const PlacedInstance& each) { return each.profile == small; };
+    const auto count = std::count_if(layout.begin(), layout.end(), is_small);
+    most = std::max(most, static_cast<std::size_t>(count));
+  }
+  EXPECT_EQ(most, 2U) << "though there are seven places";
+}
+
 TEST(MigGeometry, NamesTheTwelveFullDivisionsOfAnA100) {
   const MigGeometry geometry = ProductGeometry("A100-SXM4-40GB", kBase);
   std::vector<std::string> names;
