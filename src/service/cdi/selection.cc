@@ -5,9 +5,8 @@
 #include <optional>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "base/text.h"
+#include "request/device_id.h"
 #include "service/cdi/edits.h"
 
 namespace partita::service::cdi {
@@ -18,6 +17,7 @@ using base::ErrorCode;
 using base::Result;
 using model::FaultKind;
 using model::Gpu;
+using request::DeviceId;
 
 // A DGX Station's board for its screen; CUDA does not run on it.
 constexpr std::array<std::string_view, 2> kDisplayBoards = {"DGX Display", "NVIDIA DGX Display"};
@@ -65,57 +65,43 @@ std::vector<Subject> SlicesOf(const Gpu& gpu) {
   return slices;
 }
 
-// Every name that a subject can be asked for by. Lower case: UUIDs are compared so.
-std::vector<std::string> SpellingsOf(const Subject& subject) {
-  const Gpu& gpu = *subject.gpu;
-  std::vector<std::string> spellings;
-  if (subject.compute == nullptr) {
-    if (gpu.index) spellings.push_back(fmt::to_string(gpu.index->value()));
-    if (gpu.uuid) spellings.push_back(base::ToLower(gpu.uuid->value()));
-    return spellings;
-  }
-  if (gpu.index && subject.compute->slot)
-    spellings.push_back(fmt::format("{}:{}", *gpu.index, *subject.compute->slot));
-  spellings.push_back(base::ToLower(subject.compute->uuid.value()));
-  // As drivers before R470 named them; asked for in this way with every driver.
-  if (gpu.uuid) {
-    spellings.push_back(base::ToLower(
-        fmt::format("MIG-{}/{}/{}", *gpu.uuid, subject.instance->id, subject.compute->id)));
-  }
-  return spellings;
+bool IsUuid(const auto& uuid, std::string_view lower) {
+  return base::ToLower(uuid.value()) == lower;
 }
 
-// With its function: "7:0" is a MIG device, also where there is none of this name and a GPU on
-// bus 7.
-std::optional<model::PciAddress> ParsePci(std::string_view id) {
-  if (id.find('.') == std::string_view::npos) return std::nullopt;
-  const Result<model::PciAddress> pci = model::PciAddress::Parse(id);
-  return pci.ok() ? std::optional(*pci) : std::nullopt;
+bool IsNamed(const Subject& subject, const request::WholeGpu& id) {
+  return subject.compute == nullptr && subject.gpu->index == model::GpuIndex(id.index);
 }
 
-bool LooksLikeAnId(std::string_view id) {
-  const std::string lower = base::ToLower(id);
-  if (lower.starts_with("gpu-") || lower.starts_with("mig-")) return true;
-  const std::vector<std::string_view> parts = base::Split(id, ':');
-  const bool numbers = std::all_of(parts.begin(), parts.end(), [](std::string_view part) {
-    return base::ParseUnsigned(part).has_value();
-  });
-  return (numbers && parts.size() <= 2) || ParsePci(id).has_value();
+bool IsNamed(const Subject& subject, const request::Slice& id) {
+  return subject.compute != nullptr && subject.gpu->index == model::GpuIndex(id.gpu) &&
+         subject.compute->slot == id.slot;
 }
 
-std::optional<Subject> FindSubject(const model::Inventory& inventory, const std::string& id) {
-  const std::string lower = base::ToLower(id);
+bool IsNamed(const Subject& subject, const request::ByUuid& id) {
+  if (subject.compute != nullptr) return IsUuid(subject.compute->uuid, id.uuid);
+  return subject.gpu->uuid && IsUuid(*subject.gpu->uuid, id.uuid);
+}
+
+// As drivers before R470 named them; asked for in this way with every driver.
+bool IsNamed(const Subject& subject, const request::ByInstance& id) {
+  return subject.compute != nullptr && subject.gpu->uuid &&
+         IsUuid(*subject.gpu->uuid, id.gpu_uuid) &&
+         subject.instance->id == model::GpuInstanceId(id.gi) &&
+         subject.compute->id == model::ComputeInstanceId(id.ci);
+}
+
+bool IsNamed(const Subject& subject, const request::ByBus& id) {
+  return subject.compute == nullptr && subject.gpu->pci == id.pci;
+}
+
+std::optional<Subject> FindSubject(const model::Inventory& inventory, const DeviceId& id) {
   for (const Gpu& gpu : inventory.gpus) {
     std::vector<Subject> subjects = SlicesOf(gpu);
     subjects.push_back({&gpu, nullptr, nullptr});
     for (const Subject& subject : subjects) {
-      const std::vector<std::string> spellings = SpellingsOf(subject);
-      if (std::find(spellings.begin(), spellings.end(), lower) != spellings.end()) return subject;
+      if (std::visit([&](const auto& form) { return IsNamed(subject, form); }, id)) return subject;
     }
-  }
-  const std::optional<model::PciAddress> pci = ParsePci(id);
-  for (const Gpu& gpu : inventory.gpus) {
-    if (pci && gpu.pci == *pci) return Subject{&gpu, nullptr, nullptr};
   }
   return std::nullopt;
 }
@@ -146,11 +132,9 @@ Selection SelectAll(const model::Inventory& inventory) {
 Result<Selection> SelectByIds(const model::Inventory& inventory, std::span<const std::string> ids) {
   Selection selection;
   for (const std::string& id : ids) {
-    const std::optional<Subject> subject = FindSubject(inventory, id);
-    if (!subject && !LooksLikeAnId(id)) {
-      return base::MakeError(ErrorCode::kInvalid, "identifier is not a valid UUID or index: {}",
-                             base::Quoted(id));
-    }
+    const Result<DeviceId> read = request::ParseDeviceId(id);
+    if (!read.ok()) return read.error();
+    const std::optional<Subject> subject = FindSubject(inventory, *read);
     if (!subject) return base::MakeError(ErrorCode::kNotFound, "{}: unknown device", id);
     if (std::optional<base::Error> broken = WhyBroken(*subject->gpu)) {
       selection.broken.push_back(*std::move(broken));

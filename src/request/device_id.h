@@ -1,0 +1,56 @@
+// How a GPU or MIG device is named by whoever asks for it: one grammar for every command, variable,
+// annotation and mount.
+//
+//   3                            the GPU of this index
+//   3:1                          the MIG device in slot 1 of it
+//   GPU-…, MIG-…                 by UUID
+//   MIG-GPU-…/5/0                by the GPU's UUID, GPU instance and compute instance
+//   0000:3b:00.0, 3b:00.0        by PCI address, always with the function: 7:0 is a MIG device
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "cdi/node_devices.h"
+#include "model/ids.h"
+
+namespace partita::request {
+
+struct WholeGpu {
+  std::uint32_t index = 0;
+  bool operator==(const WholeGpu&) const = default;
+};
+struct Slice {
+  std::uint32_t gpu = 0, slot = 0;
+  bool operator==(const Slice&) const = default;
+};
+// UUIDs in lower case, as they are compared: "gpu-…".
+struct ByUuid {
+  std::string uuid;
+  bool operator==(const ByUuid&) const = default;
+};
+struct ByInstance {
+  std::string gpu_uuid;
+  std::uint32_t gi = 0, ci = 0;
+  bool operator==(const ByInstance&) const = default;
+};
+struct ByBus {
+  model::PciAddress pci;
+  bool operator==(const ByBus&) const = default;
+};
+using DeviceId = std::variant<WholeGpu, Slice, ByUuid, ByInstance, ByBus>;
+
+// kInvalid: `identifier is not a valid UUID or index`; so for "all" and "none", which name no
+// device.
+[[nodiscard]] base::Result<DeviceId> ParseDeviceId(std::string_view text);
+
+// The rows in the order of the ids, each once. kInvalid: no id; kNotFound: `<id>: unknown device`.
+[[nodiscard]] base::Result<std::vector<const cdi::DeviceRow*>> Resolve(
+    std::span<const std::string> ids, std::span<const cdi::DeviceRow> rows);
+
+}  // namespace partita::request
