@@ -14,6 +14,9 @@ namespace partita::sim::nvml {
 namespace {
 
 constexpr uint32_t kMaxSets = 256;
+// A freed handle is not given out again before so many others, and whoever makes one set after
+// another touches no more than these.
+constexpr uint32_t kTurn = 16;
 constexpr uint32_t kEventBits = 16;
 
 struct EventSet {
@@ -159,9 +162,10 @@ nvmlReturn_t CreateSet(nvmlEventSet_t* out) {
   }
   const uint64_t epoch = Epoch();
   for (uint32_t tried = 0; tried < kMaxSets; ++tried) {
-    const uint32_t number = next_set++ % kMaxSets;  // a freed handle is not given out again soon
+    const uint32_t number = tried < kTurn ? (next_set + tried) % kTurn : tried;
     EventSet& set = sets[number];
     if (set.epoch == epoch) continue;
+    next_set = number + 1;
     memset(static_cast<void*>(&set), 0, sizeof set);
     set.epoch = epoch;
     set.cursor = now;

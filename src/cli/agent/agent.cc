@@ -1,5 +1,7 @@
 #include "agent/agent.h"
 
+#include <malloc.h>
+
 #include <cstdlib>
 #include <string>
 
@@ -23,6 +25,9 @@ std::string CdiDirectory() {
 }  // namespace
 
 int RunAgentCommand(const base::Invocation& invocation) {
+  // Threads that wait for the driver come and go; a heap of its own for each grew to four times
+  // what is in use (tests/torture/agent-rest).
+  mallopt(M_ARENA_MAX, 1);
   agent::AgentOptions options{.config = ReadConfigSource(invocation),
                               .run_directory = base::RunDirectory(),
                               .state_directory = base::StateDirectory(),
