@@ -6,6 +6,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
+#include "cdi/members.h"
 #include "cdi/text.h"
 #include "config/binders.h"
 #include "config/document.h"
@@ -63,81 +64,82 @@ std::optional<std::uint32_t> ReadWord(const Node& node, Problems& problems) {
 
 // One object of the specification: each member goes to its place, and no other key may be there.
 // A key without a value is as one that is absent.
-class Object {
+class Reader {
  public:
-  Object(const Node& node, Problems& problems, std::string_view what)
-      : node_(node), problems_(problems), is_map_(config::ExpectMap(node, problems, what)) {}
-  Object(const Object&) = delete;
-  Object& operator=(const Object&) = delete;
-  ~Object() {
-    if (is_map_) config::RejectUnknownKeys(node_, known_, problems_);
+  template <typename T>
+  static T Read(const Node& node, Problems& problems, std::string_view name) {
+    T out;
+    Reader reader(node, problems, name);
+    Describe(reader, out);
+    if (reader.is_map_) config::RejectUnknownKeys(node, reader.known_, problems);
+    return out;
   }
 
-  Object& Require(const std::string& key, std::string& out) {
+  Reader& Must(const char* key, std::string& out) {
     const Node* node = node_.Find(key);
     if (is_map_ && (node == nullptr || node->IsNull()))
       problems_.Add(node_, "missing key " + base::Quoted(key));
-    return Text(key, out);
-  }
-  Object& Text(const std::string& key, std::string& out) {
-    if (const Node* node = Find(key)) out = config::ReadString(*node, problems_).value_or("");
-    return *this;
-  }
-  Object& Texts(const std::string& key, std::vector<std::string>& out) {
-    if (const Node* node = Find(key)) out = config::ReadStrings(*node, problems_);
-    return *this;
-  }
-  Object& Whole(const std::string& key, std::int64_t& out) {
-    if (const Node* node = Find(key)) out = ReadWhole(*node, problems_).value_or(0);
-    return *this;
-  }
-  Object& Whole(const std::string& key, std::optional<std::int64_t>& out) {
-    if (const Node* node = Find(key)) out = ReadWhole(*node, problems_);
-    return *this;
-  }
-  Object& Word(const std::string& key, std::optional<std::uint32_t>& out) {
-    if (const Node* node = Find(key)) out = ReadWord(*node, problems_);
-    return *this;
-  }
-  Object& Words(const std::string& key, std::vector<std::uint32_t>& out) {
-    const Node* node = Find(key);
-    if (node == nullptr || !config::ExpectList(*node, problems_, "a list of numbers")) return *this;
-    for (const Node& item : node->items) {
-      if (const std::optional<std::uint32_t> word = ReadWord(item, problems_)) out.push_back(*word);
-    }
-    return *this;
-  }
-  Object& Switch(const std::string& key, bool& out) {
-    if (const Node* node = Find(key)) out = config::ReadBool(*node, problems_).value_or(false);
-    return *this;
-  }
-  Object& Map(const std::string& key, Annotations& out) {
-    const Node* node = Find(key);
-    if (node == nullptr || !config::ExpectMap(*node, problems_, "annotations")) return *this;
-    for (const Node::Entry& entry : node->entries) {
-      if (std::optional<std::string> text = config::ReadString(entry.value, problems_))
-        out.emplace(entry.key.text, *std::move(text));
-    }
-    return *this;
+    return May(key, out);
   }
   template <typename T>
-  Object& List(const std::string& key, std::vector<T>& out, T (*read)(const Node&, Problems&)) {
-    const Node* node = Find(key);
-    if (node == nullptr || !config::ExpectList(*node, problems_, "a list")) return *this;
-    for (const Node& item : node->items) out.push_back(read(item, problems_));
-    return *this;
+  Reader& Always(const char* key, T& out, std::string_view name) {
+    return May(key, out, name);
   }
-  template <typename T, typename Out>
-  Object& One(const std::string& key, Out& out, T (*read)(const Node&, Problems&)) {
-    if (const Node* node = Find(key)) out = read(*node, problems_);
+  template <typename T>
+  Reader& May(const char* key, T& out, std::string_view name = "") {
+    known_.emplace_back(key);
+    const Node* node = node_.Find(key);
+    if (node != nullptr && !node->IsNull()) Take(*node, out, name);
     return *this;
   }
 
  private:
-  const Node* Find(const std::string& key) {
-    known_.push_back(key);
-    const Node* node = node_.Find(key);
-    return node == nullptr || node->IsNull() ? nullptr : node;
+  Reader(const Node& node, Problems& problems, std::string_view name)
+      : node_(node), problems_(problems), is_map_(config::ExpectMap(node, problems, name)) {}
+
+  void Take(const Node& node, std::string& out, std::string_view /*name*/) {
+    out = config::ReadString(node, problems_).value_or("");
+  }
+  void Take(const Node& node, bool& out, std::string_view /*name*/) {
+    out = config::ReadBool(node, problems_).value_or(false);
+  }
+  void Take(const Node& node, std::int64_t& out, std::string_view /*name*/) {
+    out = ReadWhole(node, problems_).value_or(0);
+  }
+  void Take(const Node& node, std::optional<std::int64_t>& out, std::string_view /*name*/) {
+    out = ReadWhole(node, problems_);
+  }
+  void Take(const Node& node, std::optional<std::uint32_t>& out, std::string_view /*name*/) {
+    out = ReadWord(node, problems_);
+  }
+  void Take(const Node& node, std::vector<std::string>& out, std::string_view /*name*/) {
+    out = config::ReadStrings(node, problems_);
+  }
+  void Take(const Node& node, std::vector<std::uint32_t>& out, std::string_view /*name*/) {
+    if (!config::ExpectList(node, problems_, "a list of numbers")) return;
+    for (const Node& item : node.items) {
+      if (const std::optional<std::uint32_t> word = ReadWord(item, problems_)) out.push_back(*word);
+    }
+  }
+  void Take(const Node& node, Annotations& out, std::string_view /*name*/) {
+    if (!config::ExpectMap(node, problems_, "annotations")) return;
+    for (const Node::Entry& entry : node.entries) {
+      if (std::optional<std::string> text = config::ReadString(entry.value, problems_))
+        out.emplace(entry.key.text, *std::move(text));
+    }
+  }
+  template <typename T>
+  void Take(const Node& node, std::vector<T>& out, std::string_view name) {
+    if (!config::ExpectList(node, problems_, "a list")) return;
+    for (const Node& item : node.items) out.push_back(Read<T>(item, problems_, name));
+  }
+  template <typename T>
+  void Take(const Node& node, std::optional<T>& out, std::string_view name) {
+    out = Read<T>(node, problems_, name);
+  }
+  template <typename T>
+  void Take(const Node& node, T& out, std::string_view name) {
+    out = Read<T>(node, problems_, name);
   }
 
   const Node& node_;
@@ -145,94 +147,6 @@ class Object {
   bool is_map_;
   std::vector<std::string> known_;
 };
-
-DeviceNode ReadNode(const Node& node, Problems& problems) {
-  DeviceNode out;
-  Object(node, problems, "a device node")
-      .Require("path", out.path)
-      .Text("hostPath", out.host_path)
-      .Text("type", out.type)
-      .Whole("major", out.major)
-      .Whole("minor", out.minor)
-      .Word("fileMode", out.file_mode)
-      .Text("permissions", out.permissions)
-      .Word("uid", out.uid)
-      .Word("gid", out.gid);
-  return out;
-}
-
-NetDevice ReadNetDevice(const Node& node, Problems& problems) {
-  NetDevice out;
-  Object(node, problems, "a net device")
-      .Require("hostInterfaceName", out.host_interface_name)
-      .Require("name", out.name);
-  return out;
-}
-
-Hook ReadHook(const Node& node, Problems& problems) {
-  Hook out;
-  Object(node, problems, "a hook")
-      .Require("hookName", out.hook_name)
-      .Require("path", out.path)
-      .Texts("args", out.args)
-      .Texts("env", out.env)
-      .Whole("timeout", out.timeout);
-  return out;
-}
-
-Mount ReadMount(const Node& node, Problems& problems) {
-  Mount out;
-  Object(node, problems, "a mount")
-      .Require("hostPath", out.host_path)
-      .Require("containerPath", out.container_path)
-      .Texts("options", out.options)
-      .Text("type", out.type);
-  return out;
-}
-
-IntelRdt ReadRdt(const Node& node, Problems& problems) {
-  IntelRdt out;
-  Object(node, problems, "intelRdt")
-      .Text("closID", out.clos_id)
-      .Text("l3CacheSchema", out.l3_cache_schema)
-      .Text("memBwSchema", out.mem_bw_schema)
-      .Texts("schemata", out.schemata)
-      .Switch("enableMonitoring", out.enable_monitoring);
-  return out;
-}
-
-ContainerEdits ReadEdits(const Node& node, Problems& problems) {
-  ContainerEdits out;
-  Object(node, problems, "containerEdits")
-      .Texts("env", out.env)
-      .List("deviceNodes", out.device_nodes, ReadNode)
-      .List("netDevices", out.net_devices, ReadNetDevice)
-      .List("hooks", out.hooks, ReadHook)
-      .List("mounts", out.mounts, ReadMount)
-      .One("intelRdt", out.intel_rdt, ReadRdt)
-      .Words("additionalGids", out.additional_gids);
-  return out;
-}
-
-Device ReadDevice(const Node& node, Problems& problems) {
-  Device out;
-  Object(node, problems, "a device")
-      .Require("name", out.name)
-      .Map("annotations", out.annotations)
-      .One("containerEdits", out.edits, ReadEdits);
-  return out;
-}
-
-Spec ReadSpec(const Node& node, Problems& problems) {
-  Spec out;
-  Object(node, problems, "a CDI specification")
-      .Require("cdiVersion", out.version)
-      .Require("kind", out.kind)
-      .Map("annotations", out.annotations)
-      .List("devices", out.devices, ReadDevice)
-      .One("containerEdits", out.edits, ReadEdits);
-  return out;
-}
 
 // JSON may be indented with tabs, which YAML forbids. Inside its strings no tab can stand as it is,
 // so with spaces instead it says the same, every place unmoved.
@@ -247,7 +161,7 @@ std::string AsYaml(std::string text) {
 base::Result<Spec> Parse(std::string text, const std::string& file) {
   TRY(document, config::Document::Parse(AsYaml(std::move(text)), file));
   Problems problems(document);
-  Spec spec = ReadSpec(document.root(), problems);
+  Spec spec = Reader::Read<Spec>(document.root(), problems, "a CDI specification");
   TRY_VOID(problems.ToResult());
   return spec;
 }
