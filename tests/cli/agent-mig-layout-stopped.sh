@@ -4,12 +4,7 @@ source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/agent_common.sh"
 
 up h200-vm
-agent_on=(partita-sim run --node "$node" --)
-run 0 on_node partita mig apply --want 3g.71gb,1g.18gb:2
-cp -r "$PARTITA_STATE_DIR" "$work/kept"
-run 0 on_node partita mig apply --want none
-rm -rf "$PARTITA_STATE_DIR" && cp -r "$work/kept" "$PARTITA_STATE_DIR"
-echo another-boot >"$PARTITA_STATE_DIR/mig-boot"
+lose_layout 3g.71gb,1g.18gb:2
 
 # A hook that says when it runs, and never ends.
 mkfifo "$work/hook"

@@ -10,6 +10,14 @@ echo "$good_config" >"$PARTITA_CONFIG_FILE"
 # What stands before an agent's command: `agent_on=(partita-sim run --node NODE --)`, which it replaces.
 agent_on=()
 
+# lose_layout WANTED: it was applied last, an agent knew, and the node was booted anew. Agents run on that node.
+lose_layout() {
+  agent_on=(partita-sim run --node "$node" --)
+  run 0 on_node partita mig apply --want "$1"
+  echo another-boot >"$PARTITA_STATE_DIR/mig-boot"
+  run 0 partita-sim reboot --node "$node"
+}
+
 # start_agent NAME [ARGUMENT…]: its pid is ${agent[NAME]}, its log $work/NAME.log; its notes go to `await NAME`.
 declare -A agent notes
 start_agent() {
