@@ -27,16 +27,6 @@ using std::chrono::seconds;
 // How soon a waiting agent sees that the other one is gone.
 constexpr milliseconds kBetweenLockTries{250};
 
-base::LogLevel LevelNamed(const std::string& name) {
-  if (name == "debug") return base::LogLevel::kDebug;
-  if (name == "warn") return base::LogLevel::kWarn;
-  if (name == "error") return base::LogLevel::kError;
-  return base::LogLevel::kInfo;
-}
-
-// Without the line of the file and the caret below it.
-std::string FirstLine(const std::string& text) { return text.substr(0, text.find('\n')); }
-
 // A step that is done when it returns: nothing, or a Result.
 template <typename Run>
 std::function<void(Done)> AtOnce(Run run) {
@@ -125,15 +115,6 @@ std::vector<StopStep> Agent::StopSteps() {
        }),
        {"lock"}},
       {"signals", milliseconds(100), AtOnce([this] { signals_.reset(); }), {"signals"}},
-  };
-}
-
-std::vector<ReloadPart> Agent::ReloadParts() {
-  return {
-      {"log", [this](const config::AgentConfig& next) { return PrepareLog(next); }},
-      {"http", [this](const config::AgentConfig& next) { return PrepareHttp(next); }},
-      {"node", [this](const config::AgentConfig& next) { return PrepareNode(next); }},
-      {"cdi", [this](const config::AgentConfig& next) { return PrepareCdi(next); }},
   };
 }
 
@@ -273,39 +254,6 @@ void Agent::CheckPlace() {
     log_.Error("the control socket was removed", base::ErrorFields(listens.error()));
 }
 
-void Agent::ReadConfig() {
-  config_ = keeper_.ReadAtStart();
-  if (base::Result<net::Task> log = PrepareLog(config_.config); log.ok()) (*log)();
-  if (!config_.warning.empty())
-    log_.Warn("last good configuration", {{LogKey::kError, config_.warning}});
-  if (config_.rejected)
-    log_.Error(config_.serving ? "bad configuration: the last good one is in force"
-                               : "bad configuration, and no good one is known: nothing is served",
-               base::ErrorFields(*config_.rejected));
-  TellConfig();
-}
-
-// A bad file takes away nothing that is served: it is told, and no problem as long as a good one is
-// in force.
-void Agent::TellConfig() {
-  if (!config_.serving)
-    readiness_.SetBad("config", fmt::format("{} is bad and no good one is known", keeper_.path()));
-  else if (config_.rejected)
-    readiness_.SetGood("config", fmt::format("the last good one is in force: {}",
-                                             FirstLine(config_.rejected->ToString())));
-  else
-    readiness_.SetGood("config");
-}
-
-void Agent::WatchConfig() {
-  const base::Result<void> watched = config_watch_.Start(keeper_.path(), [this] {
-    if (running_ && keeper_.Differs()) (void)Reload();  // it has logged what was wrong
-  });
-  if (!watched.ok())
-    log_.Warn("the configuration is not watched: tell the agent when it changed (SIGHUP)",
-              base::ErrorFields(watched.error()));
-}
-
 void Agent::LookAtNode(const Done& done) {
   NodeOptions options;
   options.root = config_.config.host_root.value;
@@ -371,89 +319,6 @@ void Agent::TellReady() {
 
 void Agent::TellStatus() { notifier_.Status(readiness_.Summary()); }
 
-base::Result<net::Task> Agent::PrepareLog(const config::AgentConfig& next) {
-  const base::LogLevel level = LevelNamed(next.log_level.value);
-  const base::LogFormat format =
-      next.log_format.value == "json" ? base::LogFormat::kJson : options_.text_format;
-  return net::Task([this, level, format] {
-    log_.SetLevel(level);
-    log_.SetFormat(format);
-  });
-}
-
-base::Result<net::Task> Agent::PrepareHttp(const config::AgentConfig& next) {
-  TRY(address, base::ParseListenAddress(next.listen.value));
-  const bool listens = http_.address().kind != base::ListenAddress::Kind::kOff;
-  if (listens && next.listen.value == config_.config.listen.value) return net::Task([] {});
-  if (address.kind == base::ListenAddress::Kind::kOff)
-    return net::Task([this] { http_.Listen(nullptr); });
-  TRY(opened, net::Listener::Open(address, 0666), "listen");
-  // Tasks can be copied, a listener cannot.
-  auto listener = std::make_shared<std::unique_ptr<net::Listener>>(std::move(opened));
-  return net::Task([this, listener] { http_.Listen(std::move(*listener)); });
-}
-
-// Everything that was read hangs on them: handles, subscriptions, a ledger compared with that node.
-base::Result<net::Task> Agent::PrepareNode(const config::AgentConfig& next) {
-  for (const auto& [key, member] :
-       {std::pair("node.hostRoot", &config::AgentConfig::host_root),
-        std::pair("node.driverRoot", &config::AgentConfig::driver_root)}) {
-    const std::string& now = (config_.config.*member).value;
-    const std::string& wanted = (next.*member).value;
-    if (wanted == now) continue;
-    return base::MakeError(base::ErrorCode::kUnsupported,
-                           "{} is \"{}\" for the life of an agent and cannot become \"{}\"", key,
-                           now, wanted)
-        .WithHint("restart the agent: systemctl restart partita-agent");
-  }
-  return net::Task([] {});
-}
-
-base::Result<net::Task> Agent::PrepareCdi(const config::AgentConfig& next) {
-  return net::Task([this, options = CdiOptionsOf(next)] { cdi_.SetOptions(options); });
-}
-
-base::Result<std::vector<std::string>> Agent::Reload() {
-  if (!running_) {
-    return base::Error(base::ErrorCode::kBusy, "the agent is starting or stopping")
-        .WithHint("try again when it runs");
-  }
-  notifier_.Reloading(loop_.clock().Now());
-  base::Result<std::vector<std::string>> changed = ReloadNow();
-  if (changed.ok()) {
-    log_.Info("configuration reloaded", {{LogKey::kPath, keeper_.path()}});
-  } else {
-    config_.rejected = changed.error();
-    TellConfig();
-    log_.Error("bad configuration: the one before stays in force",
-               base::ErrorFields(changed.error()));
-  }
-  notifier_.Ready(readiness_.Summary());
-  return changed;
-}
-
-base::Result<std::vector<std::string>> Agent::ReloadNow() {
-  TRY(next, keeper_.Read());
-  std::vector<net::Task> commits;
-  for (const ReloadPart& part : ReloadParts()) {
-    TRY(commit, part.prepare(next.config), "{}", part.name);
-    commits.push_back(std::move(commit));
-  }
-  for (const net::Task& commit : commits) commit();
-  std::vector<std::string> changed;
-  for (const config::SettingRow& row : config::SettingRows()) {
-    if ((next.config.*row.member).value != (config_.config.*row.member).value)
-      changed.push_back(row.key);
-  }
-  if (const base::Result<void> kept = keeper_.Keep(next); !kept.ok())
-    log_.Warn("the configuration is in force, but was not kept as the last good one",
-              base::ErrorFields(kept.error()));
-  config_ = {};
-  config_.config = std::move(next.config);
-  TellConfig();
-  return changed;
-}
-
 base::Value Agent::State() const {
   Value checks = Value::List(), wake_ups = Value::List();
   for (const Readiness::Check& check : readiness_.checks())
@@ -490,8 +355,7 @@ base::Result<void> RunAgent(AgentOptions options) {
   if (base::StandardErrorIsJournal()) options.text_format = base::LogFormat::kJournal;
   // Flags and variables hold from the first line on.
   TRY(early, config::DefaultAgentConfig(options.config.overrides));
-  log.SetLevel(LevelNamed(early.log_level.value));
-  log.SetFormat(early.log_format.value == "json" ? base::LogFormat::kJson : options.text_format);
+  SetLog(log, early, options.text_format);
   Agent agent(*loop, log, Notifier::FromEnvironment(), std::move(options));
   base::Result<void> result;
   agent.Start([&](base::Result<void> end) {

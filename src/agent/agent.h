@@ -138,6 +138,9 @@ class Agent {
   Steps steps_;
 };
 
+// As the configuration says; `text_format` is what its "text" means here.
+void SetLog(base::Log& log, const config::AgentConfig& config, base::LogFormat text_format);
+
 // The program: makes loop and log, runs to the end. What went wrong has been logged.
 [[nodiscard]] base::Result<void> RunAgent(AgentOptions options);
 
