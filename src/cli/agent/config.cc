@@ -6,11 +6,11 @@
 
 #include "agent/control/control_client.h"
 #include "base/files.h"
-#include "base/output_format.h"
 #include "base/text.h"
 #include "base/value.h"
 #include "cli/agent/commands.h"
 #include "cli/agent/settings.h"
+#include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/report_error.h"
 #include "config/agent_config.h"
@@ -74,20 +74,13 @@ int RunConfigCheck(const base::Invocation& invocation) {
 }
 
 int RunConfigShow(const base::Invocation& invocation) {
-  const auto format = base::ParseOutputFormat(invocation.Get("output").value_or("text"));
-  if (!format.ok()) return ReportError(format.error());
   const base::Result<AgentConfig> config = config::LoadAgentConfig(ReadConfigSource(invocation));
   if (!config.ok()) return ReportInvalid(config.error());
   const bool origins = invocation.Has("origin");
   const base::Value document =
       origins ? config::AgentConfigOrigins(*config) : config::AgentConfigDocument(*config);
-  switch (*format) {
-    case base::OutputFormat::kText:
-      return Print(origins ? OriginsTable(*config) : base::ToYaml(document));
-    case base::OutputFormat::kJson: return Print(base::ToJson(document));
-    case base::OutputFormat::kYaml: return Print(base::ToYaml(document));
-  }
-  return kExitError;
+  return PrintAnswer(invocation, document, origins ? OriginsTable(*config) : base::ToYaml(document),
+                     kExitDone);
 }
 
 int RunConfigReload(const base::Invocation& /*invocation*/) {

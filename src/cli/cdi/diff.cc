@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "cdi/difference.h"
+#include "cli/answer.h"
 #include "cli/cdi/commands.h"
 #include "cli/cdi/spec_files.h"
 #include "cli/exit_status.h"

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cdi/registry.h"
+#include "cli/answer.h"
 #include "cli/cdi/commands.h"
 #include "cli/cdi/spec_files.h"
 #include "cli/exit_status.h"

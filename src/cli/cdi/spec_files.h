@@ -1,4 +1,4 @@
-// What the `cdi` commands share: where files are, and how answers are shown.
+// What the `cdi` commands share: where files are, and how one is read.
 #pragma once
 
 #include <string>
@@ -6,7 +6,6 @@
 
 #include "base/command_line.h"
 #include "base/result.h"
-#include "base/value.h"
 #include "cdi/spec.h"
 
 namespace partita::cli {
@@ -16,11 +15,5 @@ namespace partita::cli {
 
 // A file, or standard input for "-". It was read and checked. Every error names it.
 [[nodiscard]] base::Result<cdi::Spec> LoadSpec(const std::string& path);
-
-// Prints the document by --output, for text the lines, and returns `status`.
-int PrintAnswer(const base::Invocation& invocation,
-                const base::Value& document,
-                const std::string& text,
-                int status);
 
 }  // namespace partita::cli

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "cdi/registry.h"
 #include "cdi/validate.h"
+#include "cli/answer.h"
 #include "cli/cdi/commands.h"
 #include "cli/cdi/spec_files.h"
 #include "cli/draw/quantity.h"

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -7,12 +6,10 @@
 #include <fmt/format.h>
 
 #include "base/characters.h"
-#include "base/output_format.h"
-#include "base/text.h"
 #include "base/value.h"
+#include "cli/answer.h"
 #include "cli/doctor/commands.h"
 #include "cli/exit_status.h"
-#include "cli/report_error.h"
 #include "service/toolkit/diagnose.h"
 
 namespace partita::cli {
@@ -53,7 +50,7 @@ std::string TextOf(const std::vector<Finding>& findings) {
   std::string text;
   std::size_t bad = 0, warnings = 0;
   for (const Finding& finding : findings) {
-    text += fmt::format("{:<8} {}\n", Mark(finding.level), base::Printable(finding.what, "\n"));
+    text += fmt::format("{:<8} {}\n", Mark(finding.level), finding.what);
     if (!finding.mend.empty())
       text += fmt::format("         $ {}\n", base::Printable(finding.mend));
     if (finding.level == Level::kBad) ++bad;
@@ -91,18 +88,9 @@ int StatusOf(const HostFacts& facts, const std::vector<Finding>& findings) {
 }  // namespace
 
 int RunDoctor(const base::Invocation& invocation) {
-  const auto format = base::ParseOutputFormat(invocation.Get("output").value_or("text"));
-  if (!format.ok()) return ReportError(format.error());
   const HostFacts facts = service::toolkit::ReadHost(ReadOptions(invocation));
   const std::vector<Finding> findings = service::toolkit::Diagnose(facts);
-  std::string text;
-  switch (*format) {
-    case base::OutputFormat::kText: text = TextOf(findings); break;
-    case base::OutputFormat::kJson: text = base::ToJson(DocumentOf(findings)); break;
-    case base::OutputFormat::kYaml: text = base::ToYaml(DocumentOf(findings)); break;
-  }
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  return StatusOf(facts, findings);
+  return PrintAnswer(invocation, DocumentOf(findings), TextOf(findings), StatusOf(facts, findings));
 }
 
 base::Command DoctorCommand() {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "cli/answer.h"
 #include "cli/report_error.h"
 #include "config/products.h"
 #include "model/gpu_selection.h"
@@ -61,13 +61,7 @@ int WithMigNode(const base::Invocation& invocation, const MigWork& work) {
 void Print(const MigOptions& options,
            const base::Value& document,
            const std::function<Lines(const Look&)>& draw) {
-  std::string text;
-  switch (options.format) {
-    case base::OutputFormat::kText: text = ToString(draw(options.look), options.look.colour); break;
-    case base::OutputFormat::kJson: text = base::ToJson(document); break;
-    case base::OutputFormat::kYaml: text = base::ToYaml(document); break;
-  }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintAs(options.format, document, ToString(draw(options.look), options.look.colour));
 }
 
 std::vector<GpuKind> MigKinds(const model::Inventory& node) {

@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "base/text.h"
 #include "base/text_edit.h"
 #include "base/value.h"
+#include "cli/answer.h"
 #include "cli/exit_status.h"
 #include "cli/report_error.h"
 #include "cli/runtime/commands.h"
@@ -132,15 +132,8 @@ std::string DoneText(const Wish& wish, const std::vector<Carried>& carried) {
 }
 
 void Print(const Wish& wish, const EnginePlan& plan, const std::vector<Carried>& carried) {
-  std::string text;
-  switch (wish.format) {
-    case base::OutputFormat::kText:
-      text = wish.dry_run ? DryRunText(plan) : DoneText(wish, carried);
-      break;
-    case base::OutputFormat::kJson: text = base::ToJson(DocumentOf(wish, plan, carried)); break;
-    case base::OutputFormat::kYaml: text = base::ToYaml(DocumentOf(wish, plan, carried)); break;
-  }
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  PrintAs(wish.format, DocumentOf(wish, plan, carried),
+          wish.dry_run ? DryRunText(plan) : DoneText(wish, carried));
   if (wish.format != base::OutputFormat::kText) return;
   for (const std::string& note : plan.notes) Warn(note);
 }
