@@ -206,6 +206,29 @@ void CheckSpecs(const HostFacts& facts, Findings& out) {
     Warn(out, "cdi", fmt::format("no CDI file has devices of {}", kKind), Generate(kSpecFile));
 }
 
+// podman 4.3.1 was seen to pass over the folder below /etc.
+void CheckHookFiles(const HostFacts& facts, Findings& out) {
+  const EngineFacts* podman = FindEngine(facts, Engine::kPodman);
+  const bool has_spec = std::any_of(facts.specs.begin(), facts.specs.end(),
+                                    [](const SpecFacts& spec) { return spec.kind == kKind; });
+  for (const std::string& path : facts.hook_files) {
+    if (has_spec) {
+      out.push_back({"hooks.d",
+                     fmt::format("{} injects devices into every container, and CDI files do it "
+                                 "too: with both, a container gets them twice",
+                                 path),
+                     "rm " + path, podman == nullptr ? Level::kWarning : Level::kBad});
+    } else if (podman != nullptr && Before(podman->version, {5, 0, 0}) &&
+               path.starts_with("/etc/")) {
+      Warn(
+          out, "hooks.d",
+          fmt::format("podman {} reads {} only where hooks_dir of containers.conf names its folder",
+                      podman->version, path),
+          fmt::format("mv {} /usr/share/containers/oci/hooks.d/", path));
+    }
+  }
+}
+
 void CheckHooks(const HostFacts& facts, Findings& out) {
   for (const ProgramFacts& hook : facts.hooks) {
     if (!hook.there || !hook.executable) {
@@ -222,21 +245,52 @@ void CheckHooks(const HostFacts& facts, Findings& out) {
       Good(out, "hook", fmt::format("{} runs as a hook and is root's alone", hook.path));
     }
   }
-  const bool has_spec = std::any_of(facts.specs.begin(), facts.specs.end(),
-                                    [](const SpecFacts& spec) { return spec.kind == kKind; });
-  for (const std::string& path : facts.hook_files) {
-    if (!has_spec) continue;
-    const bool podman = FindEngine(facts, Engine::kPodman) != nullptr;
-    const std::string what = fmt::format(
-        "{} injects devices into every container, and CDI files do it too: with both, a container "
-        "gets them twice",
-        path);
-    if (podman) {
-      Bad(out, "hooks.d", what, "rm " + path);
-    } else {
-      Warn(out, "hooks.d", what, "rm " + path);
+  CheckHookFiles(facts, out);
+}
+
+// The hook of "legacy" adds devices to a container's cgroup without the engine's knowledge; where
+// systemd keeps the cgroup, it writes the engine's rules again (nvidia-container-toolkit #48).
+std::string LosesDevices(std::string_view engine, std::string_view who) {
+  return fmt::format(
+      "{} keeps containers in systemd's cgroups: {} loses its GPUs with systemctl daemon-reload",
+      engine, who);
+}
+constexpr std::string_view kLeaveLegacy =
+    "nvidia-ctk config --in-place --set nvidia-container-runtime.mode=auto";
+
+// What dockerd says by itself, or does where it is not told.
+bool DockerUsesSystemd(const HostFacts& facts, const base::Value& config) {
+  const base::Value* options = config.Find("exec-opts");
+  if (options != nullptr && options->kind() == base::Value::Kind::kList) {
+    for (const base::Value& option : options->items()) {
+      if (option.kind() != base::Value::Kind::kString) continue;
+      if (const auto driver = base::WithoutPrefix(option.AsString(), "native.cgroupdriver="))
+        return *driver == "systemd";
     }
   }
+  return facts.has_systemd && facts.unified_cgroups;
+}
+
+void CheckDockerCgroups(const HostFacts& facts,
+                        const EngineFacts& docker,
+                        const base::Value& config,
+                        Findings& out) {
+  if (!DockerUsesSystemd(facts, config)) return;
+  if (facts.runtime_mode == "legacy")
+    Warn(out, "docker-cgroups", LosesDevices("docker", "a container of the runtime nvidia"),
+         std::string(kLeaveLegacy));
+  if (!facts.has_docker_hook) return;
+  std::string mend;
+  if (Before(docker.version, {25, 0, 0}))
+    mend = "partita runtime configure --runtime docker";
+  else if (Before(docker.version, {28, 2, 0}))
+    mend = "partita runtime configure --runtime docker --enable-cdi";
+  Warn(out, "docker-cgroups",
+       LosesDevices("docker",
+                    Before(docker.version, {25, 0, 0})
+                        ? "a container with --gpus, but not one with --runtime nvidia,"
+                        : "a container with --gpus, but not one with --device nvidia.com/gpu=all,"),
+       std::move(mend));
 }
 
 void CheckDocker(const HostFacts& facts, const EngineFacts& docker, Findings& out) {
@@ -260,6 +314,7 @@ void CheckDocker(const HostFacts& facts, const EngineFacts& docker, Findings& ou
          "nvidia-container-runtime-hook is not installed: docker run --gpus is refused",
          "apt install partita-toolkit && systemctl restart docker");
   }
+  CheckDockerCgroups(facts, docker, *config, out);
 }
 
 // A setting of the CRI plugin, from whichever of the files has it.
@@ -273,8 +328,8 @@ const config::Node* CriSetting(const config::TomlText& toml,
   return nullptr;
 }
 
-void CheckContainerd(const EngineFacts& containerd, Findings& out) {
-  bool runtime = false, cdi = false;
+void CheckContainerd(const HostFacts& facts, const EngineFacts& containerd, Findings& out) {
+  bool runtime = false, cdi = false, systemd = false;
   const EngineRow& row = RowOf(Engine::kContainerd);
   const std::array<std::pair<std::string_view, const std::optional<std::string>*>, 2> files = {
       {{row.config, &containerd.config}, {row.drop_in, &containerd.drop_in}}};
@@ -288,6 +343,9 @@ void CheckContainerd(const EngineFacts& containerd, Findings& out) {
     runtime = runtime || CriSetting(*toml, {"containerd", "runtimes", "nvidia"}) != nullptr;
     const config::Node* enabled = CriSetting(*toml, {"enable_cdi"});
     cdi = cdi || (enabled != nullptr && enabled->text == "true");
+    const config::Node* cgroup =
+        CriSetting(*toml, {"containerd", "runtimes", "nvidia", "options", "SystemdCgroup"});
+    systemd = systemd || (cgroup != nullptr && cgroup->text == "true");
   }
   const std::string configure = "partita runtime configure --runtime containerd";
   if (runtime) {
@@ -306,6 +364,9 @@ void CheckContainerd(const EngineFacts& containerd, Findings& out) {
          fmt::format("containerd {} has CDI switched off", containerd.version),
          configure + " --enable-cdi");
   }
+  if (systemd && facts.runtime_mode == "legacy")
+    Warn(out, "containerd-cgroups", LosesDevices("containerd", "a pod of the runtime nvidia"),
+         std::string(kLeaveLegacy));
 }
 
 void CheckEngines(const HostFacts& facts, Findings& out) {
@@ -319,7 +380,7 @@ void CheckEngines(const HostFacts& facts, Findings& out) {
   if (const EngineFacts* docker = FindEngine(facts, Engine::kDocker))
     CheckDocker(facts, *docker, out);
   if (const EngineFacts* containerd = FindEngine(facts, Engine::kContainerd))
-    CheckContainerd(*containerd, out);
+    CheckContainerd(facts, *containerd, out);
   if (const EngineFacts* podman = FindEngine(facts, Engine::kPodman)) {
     if (Before(podman->version, {4, 1, 0})) {
       Warn(out, "podman",

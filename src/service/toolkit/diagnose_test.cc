@@ -171,6 +171,69 @@ TEST(Diagnose, AHookFileBesideCdiIsTwice) {
   EXPECT_EQ(Wrong(facts).find("hooks.d"), std::string::npos);
 }
 
+TEST(Diagnose, OldPodmanPassesOverTheHookFileBelowEtc) {
+  HostFacts facts = Healthy();
+  facts.specs.clear();
+  facts.hook_files = {"/etc/containers/oci/hooks.d/oci-nvidia-hook.json"};
+  facts.engines = {{Engine::kPodman, "/usr/bin/podman", "4.3.1"}};
+  EXPECT_NE(
+      Wrong(facts).find("warning hooks.d: podman 4.3.1 reads "
+                        "/etc/containers/oci/hooks.d/oci-nvidia-hook.json only where hooks_dir of "
+                        "containers.conf names its folder [mv "
+                        "/etc/containers/oci/hooks.d/oci-nvidia-hook.json "
+                        "/usr/share/containers/oci/hooks.d/]\n"),
+      std::string::npos)
+      << Wrong(facts);
+  facts.engines[0].version = "5.0.0";
+  EXPECT_EQ(Wrong(facts).find("hooks.d"), std::string::npos);
+  facts.engines[0].version = "4.3.1";
+  facts.hook_files = {"/usr/share/containers/oci/hooks.d/oci-nvidia-hook.json"};
+  EXPECT_EQ(Wrong(facts).find("hooks.d"), std::string::npos);
+}
+
+TEST(Diagnose, WhatSystemdTakesFromDocker) {
+  HostFacts facts = Healthy();
+  facts.has_systemd = true;
+  EXPECT_EQ(Wrong(facts), "") << "cgroups of version 1 are docker's own";
+  facts.unified_cgroups = true;
+  const std::string gpus =
+      "warning docker-cgroups: docker keeps containers in systemd's cgroups: a container with "
+      "--gpus, but not one with --device nvidia.com/gpu=all, loses its GPUs with systemctl "
+      "daemon-reload [partita runtime configure --runtime docker --enable-cdi]\n";
+  EXPECT_EQ(Wrong(facts), gpus);
+  facts.engines[0].version = "28.2.0";
+  EXPECT_NE(Wrong(facts).find("daemon-reload []"), std::string::npos) << Wrong(facts);
+  facts.engines[0].version = "20.10.24";
+  EXPECT_NE(Wrong(facts).find("not one with --runtime nvidia, loses its GPUs with systemctl "
+                              "daemon-reload [partita runtime configure --runtime docker]"),
+            std::string::npos)
+      << Wrong(facts);
+
+  const char kOwn[] = R"({"runtimes": {"nvidia": {}}, "exec-opts": ["native.cgroupdriver=)";
+  facts.engines[0].config = std::string(kOwn) + "cgroupfs\"]}";
+  EXPECT_EQ(Wrong(facts), "");
+  facts.unified_cgroups = facts.has_docker_hook = false;
+  facts.engines[0].config = std::string(kOwn) + "systemd\"]}";
+  facts.runtime_mode = "legacy";
+  EXPECT_NE(Wrong(facts).find(
+                "warning docker-cgroups: docker keeps containers in systemd's cgroups: a container "
+                "of the runtime nvidia loses its GPUs with systemctl daemon-reload [nvidia-ctk "
+                "config --in-place --set nvidia-container-runtime.mode=auto]\n"),
+            std::string::npos)
+      << Wrong(facts);
+}
+
+TEST(Diagnose, WhatSystemdTakesFromContainerd) {
+  HostFacts facts = Healthy();
+  *facts.engines[1].config += "options.SystemdCgroup = true\n";
+  EXPECT_EQ(Wrong(facts), "");
+  facts.runtime_mode = "legacy";
+  EXPECT_EQ(Wrong(facts),
+            "warning containerd-cgroups: containerd keeps containers in systemd's cgroups: a pod "
+            "of the runtime nvidia loses its GPUs with systemctl daemon-reload [nvidia-ctk config "
+            "--in-place --set nvidia-container-runtime.mode=auto]\n");
+}
+
 TEST(Diagnose, EnginesThatDoNotKnowTheRuntime) {
   HostFacts facts = Healthy();
   facts.engines[0].config = "";

@@ -16,12 +16,14 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "cdi/registry.h"
+#include "config/toml_edit.h"
 #include "hw/device_nodes.h"
 #include "hw/nvml/library.h"
 
 namespace partita::service::toolkit {
 namespace {
 
+constexpr const char* kRuntimeConfig = "/etc/nvidia-container-runtime/config.toml";
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 // The host's files, seen from wherever they are mounted.
@@ -212,8 +214,18 @@ void ReadEngines(const Host& host, HostFacts& facts) {
     if (!files.drop_in.empty()) engine.drop_in = host.Read(std::string(files.drop_in));
     facts.engines.push_back(std::move(engine));
   }
+}
+
+void ReadRuntime(const Host& host, HostFacts& facts) {
   facts.has_runtime = host.FindProgram("nvidia-container-runtime").has_value();
   facts.has_docker_hook = host.FindProgram("nvidia-container-runtime-hook").has_value();
+  facts.has_systemd = host.Look("/run/systemd/system").has_value();
+  facts.unified_cgroups = host.Look("/sys/fs/cgroup/cgroup.controllers").has_value();
+  const std::optional<std::string> text = host.Read(kRuntimeConfig);
+  if (!text) return;
+  const base::Result<config::TomlText> toml = config::TomlText::Parse(*text, kRuntimeConfig);
+  const config::Node* mode = toml.ok() ? toml->Find({"nvidia-container-runtime", "mode"}) : nullptr;
+  if (mode != nullptr) facts.runtime_mode = mode->text;
 }
 
 template <typename T>
@@ -259,6 +271,7 @@ HostFacts ReadHost(const HostOptions& options) {
   ReadSpecs(host, options, facts);
   ReadHookFiles(host, options, facts);
   ReadEngines(host, facts);
+  ReadRuntime(host, facts);
   return facts;
 }
 

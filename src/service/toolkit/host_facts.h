@@ -65,6 +65,9 @@ struct HostFacts {
   std::vector<EngineFacts> engines;                // those that are installed
   bool has_runtime = false;                        // nvidia-container-runtime
   bool has_docker_hook = false;                    // nvidia-container-runtime-hook
+  std::string runtime_mode;                        // of config.toml; empty: it says nothing
+  bool has_systemd = false;                        // as the first process
+  bool unified_cgroups = false;                    // version 2 alone
 };
 
 // Nothing that is absent or cannot be read is an error: it is absent from the facts.
