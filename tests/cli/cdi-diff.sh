@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Two CDI files are compared by what a container gets from them.
 source "$(dirname "$0")/common.sh"
-check=$source_root/tests/cli/check_mig_documents.py
 f1=$source_root/tests/golden/cdi/f1.yaml
 
 # The same, written otherwise: as JSON, with quotes, without what is the default.
@@ -32,7 +31,7 @@ TEXT
 cmp "$work/wanted" "$work/out" || fail "another difference"
 run 3 sh -c "partita cdi diff '$f1' - -o json <'$work/other.yaml'"
 cp "$work/out" "$work/diff.json"
-run 0 python3 -B "$check" cdi-v1 "$work/diff.json"
+by_schema cdi-v1 "$work/diff.json"
 
 run 2 partita cdi diff "$f1"
 run 2 partita cdi diff "$f1" /dev/null

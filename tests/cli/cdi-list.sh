@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Devices by name from both directories: the later wins, twins in one are neither, a bad file is a warning.
 source "$(dirname "$0")/common.sh"
-check=$source_root/tests/cli/check_mig_documents.py
 f1=$source_root/tests/golden/cdi/f1.yaml
 mkdir -p "$work/host/etc/cdi" "$work/host/var/run/cdi"
 list() { run 0 partita --host-root "$work/host" cdi list "$@"; }
@@ -20,7 +19,7 @@ cp "$f1" "$work/host/var/run/cdi/nvidia.yaml"
 list -o json
 shows "\"file\": \"$work/host/var/run/cdi/nvidia.yaml\""
 cp "$work/out" "$work/list.json"
-run 0 python3 -B "$check" cdi-v1 "$work/list.json"
+by_schema cdi-v1 "$work/list.json"
 cp "$f1" "$work/host/var/run/cdi/other.yaml"
 echo "fooBar: 1" >"$work/host/etc/cdi/bad.yaml"
 list
@@ -31,7 +30,7 @@ complains "partita: warning: $work/host/etc/cdi/bad.yaml:1:1: missing key" "bad.
 list -o json
 shows "\"path\": \"$work/host/etc/cdi/bad.yaml\""
 cp "$work/out" "$work/list.json"
-run 0 python3 -B "$check" cdi-v1 "$work/list.json"
+by_schema cdi-v1 "$work/list.json"
 
 # A directory that cannot be read does not end it.
 rm -r "$work/host/etc/cdi"

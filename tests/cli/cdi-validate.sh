@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
 # Every problem of a CDI file is told with its place; a hook that takes the image's environment is a warning.
 source "$(dirname "$0")/common.sh"
-check=$source_root/tests/cli/check_mig_documents.py
 f1=$source_root/tests/golden/cdi/f1.yaml
 mkdir "$work/cdi"
 
@@ -24,7 +23,7 @@ shows "without-env.yaml: valid" "meaning.yaml: 2 problems:" 'CDI version "1.2.0"
   'did you mean "hookName"?'
 run 2 partita cdi validate --spec-dir "$work/cdi" -o json
 cp "$work/out" "$work/verdict.json"
-run 0 python3 -B "$check" cdi-v1 "$work/verdict.json"
+by_schema cdi-v1 "$work/verdict.json"
 run 2 partita cdi validate "$f1" "$work/absent.yaml"
 shows "$f1: valid" "absent.yaml: No such file"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3 -B
-"""Validates documents of `partita mig` against the schemas in apis/. Usage: check_mig_documents.py SCHEMA FILE…
+"""Validates documents against the schemas in apis/. Usage: check_mig_documents.py SCHEMA FILE…
 Without files: checks that docs/mig-schema.md names every field."""
 
 import json

@@ -47,6 +47,11 @@ silent() {
   [ ! -s "$work/$1" ] || fail "$1 is not empty"
 }
 
+# by_schema NAME FILE…: the documents are as apis/NAME.schema.json says.
+by_schema() {
+  python3 -B "$source_root/tests/cli/check_mig_documents.py" "$@" || fail "not what the schema $1 says"
+}
+
 # up PROFILE [NODE]: a simulated node that goes with the script; `on_node COMMAND…` runs on it.
 up() {
   node=${2:-$1}

@@ -9,11 +9,4 @@ shows "ok       1 NVIDIA GPU on the PCI bus" "ok       the kernel module nvidia"
   "ok       /usr/local/bin/partita-hook runs as a hook and is root's alone" "0 wrong, 0 to know of"
 run 0 doctor -o json
 shows '"apiVersion": "partita.dev/doctor/v1"' '"healthy": true'
-python3 - "$source_root" "$work/out" <<'END' || fail "not what the schema says"
-import json, sys
-sys.path.insert(0, sys.argv[1] + "/tests/cli")
-import json_schema
-schema = json.load(open(sys.argv[1] + "/apis/doctor-v1.schema.json"))
-found = list(json_schema.problems(json.load(open(sys.argv[2])), schema, schema, "document"))
-sys.exit("\n".join(found) or 0)
-END
+by_schema doctor-v1 "$work/out"

@@ -27,6 +27,7 @@ run 0 partita runtime configure --runtime containerd --config "$work/etc/config.
   --drop-in-config "$work/etc/conf.d/99-nvidia.toml" --set-as-default --dry-run -o json
 shows '"engine": "containerd"' '"done": false' '"change": "created"' 'default_runtime_name = \"nvidia\"' \
   '"restart": "systemctl restart containerd"'
+by_schema runtime-v1 "$work/out"
 diff -r "$work/before" "$work/etc" || fail "a dry run wrote something"
 [ ! -e "$work/state" ] || fail "a dry run remembers something"
 

@@ -20,6 +20,21 @@ complains "use one of them"
 grep -q '"default-runtime": "nvidia"' "$work/etc/daemon.json" || fail "no default"
 grep -qx "imports = \[\"$work/etc/\*.toml\"\]" "$work/etc/config.toml" || fail "no import"
 
+# For programs: edited with a backup, nothing to do, taken back.
+run 0 partita runtime configure --undo "${docker[@]}" -o json
+by_schema runtime-v1 "$work/out"
+shows '"change": "edited"' '"done": true'
+run 0 partita runtime configure "${docker[@]}" -o json
+by_schema runtime-v1 "$work/out"
+shows "daemon.json.bak-"
+run 0 partita runtime configure "${docker[@]}" -o json
+by_schema runtime-v1 "$work/out"
+shows '"files": []'
+run 0 partita runtime configure --undo "${podman[@]}" -o json
+by_schema runtime-v1 "$work/out"
+shows '"change": "removed"'
+run 0 partita runtime configure "${podman[@]}"
+
 for engine in docker containerd podman; do
   declare -n words=$engine
   run 0 partita runtime configure "${words[@]}"
