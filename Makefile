@@ -61,6 +61,10 @@ deb: setup-deb release ## The Debian package of what `make install` installs (bu
 check-deb: deb ## The package installed, used, upgraded, removed and purged in fresh Debian 12 roots
 	@tests/package/run --package build/deb --build build/release
 
+.PHONY: containers
+containers: build setup-containers+e2e ## Real container engines on a simulated node: what is inside their containers
+	@tests/containers/run --build build/release
+
 .PHONY: compat
 compat: build setup-compat ## NVIDIA's own programs judge the simulator and what partita did to it
 	@compat/run --build build/release

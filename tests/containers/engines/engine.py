@@ -1,0 +1,58 @@
+"""What all engines have in common: how one container is asked for, and where things lie."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+from containers.node import Node
+from support.shell import Failure
+
+HERE = Path(__file__).resolve().parent.parent
+SPEC = "/run/cdi/nvidia.json"
+KIND = "nvidia.com/gpu"
+
+
+@dataclasses.dataclass(frozen=True)
+class Request:
+    name: str
+    devices: tuple[str, ...]
+    command: list[str]
+    without: str = ""  # left out of what is injected: a path, or a hook's word
+
+
+class Engine:
+    """One engine on the node. What it writes lies below `scratch`, its cgroups below `cgroup`."""
+
+    name = ""
+
+    def __init__(self, node: Node, image: Path) -> None:
+        self.node = node
+        self.image = image
+        self.runc = str(HERE / "runc")
+        self.scratch = node.folder / self.name
+        self.cgroup = f"{node.machine.cgroup}/{self.name}"
+
+    def start(self) -> None:
+        self.scratch.mkdir()
+
+    def run(self, request: Request) -> str:
+        """What the container said."""
+        raise NotImplementedError
+
+    def stop(self) -> None:
+        """Ends what start() began."""
+
+    def root_for(self, request: Request) -> Path:
+        """A copy for each container: hooks write into it."""
+        root = self.scratch / f"{request.name}.root"
+        shutil.copytree(self.image, root, symlinks=True)
+        return root
+
+    def output(self, command: list[str]) -> str:
+        done = self.node.run(command, path=f"{HERE}:/usr/sbin:/usr/bin:/sbin:/bin")
+        if done.returncode != 0:
+            raise Failure(f"`{' '.join(command)}` exited {done.returncode}:\n{done.stderr}{done.stdout}")
+        return done.stdout
+
+    def cdi_names(self, request: Request) -> list[str]:
+        return [f"{KIND}={device}" for device in request.devices]

@@ -1,0 +1,101 @@
+"""Every engine with every case, in the order in which engines are started once and stopped."""
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from containers import cases, images, inside
+from containers.cases import CASES, Case
+from containers.engines.engine import SPEC, Engine, Request
+from containers.engines.containerd import Containerd
+from containers.engines.plain_runc import PlainRunc, PlainRuncUnified
+from containers.engines.podman import Podman
+from containers.killed import Harness, leaves_nothing
+from containers.node import Facts, Node
+from containers.place import Place
+from support import cache
+from support.shell import Failure
+
+ENGINES: tuple[type[Engine], ...] = (PlainRunc, PlainRuncUnified, Podman, Containerd)
+
+
+@dataclasses.dataclass(frozen=True)
+class Item:
+    """One line of the report: an engine and what is done with it."""
+
+    engine: type[Engine]
+    case: str
+    check: Callable[[Engine, Facts], list[str]]
+
+    @property
+    def name(self) -> str:
+        return f"{self.engine.name} {self.case}"
+
+
+def container(case: Case) -> Callable[[Engine, Facts], list[str]]:
+    def check(engine: Engine, facts: Facts) -> list[str]:
+        said = engine.run(Request(case.name, case.devices, inside.command(facts)))
+        return cases.problems(case, facts, inside.read(said))
+    return check
+
+
+def missed(device: str, word: str, problem: str) -> Callable[[Engine, Facts], list[str]]:
+    """A bench that is green whatever is injected would prove nothing: this it must notice."""
+    def check(engine: Engine, facts: Facts) -> list[str]:
+        case = Case(f"without-{word.rpartition('/')[2]}", (device,))
+        said = engine.run(Request(case.name, case.devices, inside.command(facts), word))
+        found = cases.problems(case, facts, inside.read(said))
+        return [] if any(problem in line for line in found) else [f"{word} was left out and not missed: {found}"]
+    return check
+
+
+# Left out of the spec -> what must be said then.
+LEFT_OUT = (
+    ("1", "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.580.159.04", "nvidia-smi lists"),
+    ("1", "/usr/bin/nvidia-cuda-mps-control", "file /usr/bin/nvidia-cuda-mps-control is missing"),
+    ("1", "/dev/nvidia1", "node /dev/nvidia1 195:1 ENXIO is missing"),
+    ("6:1", "/dev/nvidia-caps/nvidia-cap913", "nvidia-smi lists"),
+    ("1", "create-symlinks", "file /usr/lib/x86_64-linux-gnu/libcuda.so is missing"),
+    ("1", "update-ldcache", "in the loader's cache libcuda.so.1 is missing"),
+    ("1", "disable-device-node-modification", "params lacks"),
+)
+
+ITEMS = [Item(engine, case.name, container(case)) for engine in ENGINES for case in CASES]
+ITEMS += [Item(PlainRunc, f"without {word}", missed(device, word, problem)) for device, word, problem in LEFT_OUT]
+ITEMS.append(Item(Harness, "killed", leaves_nothing))
+
+
+def run(place: Place, build: Path, chosen: list[Item]) -> int:
+    """How many failed."""
+    node = Node(place.name, place.folder, build)
+    image = place.folder / "image"
+    images.write_root(image)
+    try:
+        facts = node.start([Path(cache.cache_directory())])
+        node.partita("cdi", "generate", SPEC)
+        return sum(run_engine(engine, [item for item in chosen if item.engine is engine], node, image, facts)
+                   for engine in dict.fromkeys(item.engine for item in chosen))
+    finally:
+        node.machine.halt()
+
+
+def run_engine(kind: type[Engine], items: list[Item], node: Node, image: Path, facts: Facts) -> int:
+    engine = kind(node, image)
+    engine.start()
+    try:
+        return sum(not passes(item, engine, facts) for item in items)
+    finally:
+        engine.stop()
+
+
+def passes(item: Item, engine: Engine, facts: Facts) -> bool:
+    start = time.monotonic()
+    try:
+        found = item.check(engine, facts)
+    except Failure as failure:
+        found = [str(failure)]
+    print(f"{'FAILED' if found else 'passed'}  {item.name} ({time.monotonic() - start:.1f} s)", flush=True)
+    for problem in found:
+        print("    " + problem.strip().replace("\n", "\n    "), flush=True)
+    return not found
