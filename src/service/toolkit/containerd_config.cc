@@ -18,6 +18,7 @@ using config::TomlPath;
 using config::TomlText;
 
 constexpr std::string_view kDefaultType = "io.containerd.runc.v2";
+constexpr const char* kRunc = "runc";
 
 // The CRI plugin's table by version of the file.
 constexpr std::string_view kOldCri = "cri", kCri = "io.containerd.grpc.v1.cri",
@@ -31,6 +32,10 @@ TomlPath Below(const TomlPath& path, std::initializer_list<std::string> more) {
   TomlPath whole = path;
   whole.insert(whole.end(), more);
   return whole;
+}
+
+TomlPath RuncType(int version) {
+  return Below(CriOf(version), {"containerd", "runtimes", kRunc, "runtime_type"});
 }
 
 bool IsEmpty(const TomlText& toml) { return toml.toml().statements().empty(); }
@@ -169,15 +174,27 @@ base::Result<void> SetIfOther(TomlText& toml, const TomlPath& path, const std::s
   return toml.Set(path, value);
 }
 
+// containerd 1 knows runc without being told, until a file names any runtime: then it knows those
+// of the file alone, and without the default one the CRI plugin does not load.
+bool LacksRunc(const TomlText& toml, int version, const std::string& name) {
+  if (version > 2 || name == kRunc) return false;
+  const Node* runtimes = toml.Find(Below(CriOf(version), {"containerd", "runtimes"}));
+  return runtimes == nullptr ||
+         std::all_of(runtimes->entries.begin(), runtimes->entries.end(),
+                     [&](const Node::Entry& entry) { return entry.key.text == name; });
+}
+
 // The runtime, the default and CDI, in whichever file has the plugin's table.
 base::Result<void> AddRuntime(TomlText& toml, int version, const ConfigureOrder& order) {
   const TomlPath cri = CriOf(version);
   const TomlPath runtime = Below(cri, {"containerd", "runtimes", order.runtime_name});
+  const bool lacks_runc = LacksRunc(toml, version, order.runtime_name);
   for (const Setting& setting : RuntimeSettings(Model(toml, cri), version, order.runtime_path)) {
     TomlPath path = runtime;
     path.insert(path.end(), setting.path.begin(), setting.path.end());
     TRY_VOID(SetIfOther(toml, path, setting.value));
   }
+  if (lacks_runc) TRY_VOID(toml.Set(RuncType(version), Quoted(kDefaultType)));
   const TomlPath chosen = Below(cri, {"containerd", "default_runtime_name"});
   if (order.set_as_default) {
     TRY_VOID(SetIfOther(toml, chosen, Quoted(order.runtime_name)));
@@ -200,10 +217,13 @@ base::Result<void> RemoveEmpty(TomlText& toml, TomlPath path) {
   return {};
 }
 
-std::vector<TomlPath> OurEntries(int version, const std::string& name) {
+std::vector<TomlPath> OurEntries(const TomlText& before, int version, const std::string& name) {
   const TomlPath cri = CriOf(version);
-  return {Below(cri, {"containerd", "runtimes", name}),
-          Below(cri, {"containerd", "default_runtime_name"}), Below(cri, {"enable_cdi"})};
+  std::vector<TomlPath> ours = {Below(cri, {"containerd", "runtimes", name}),
+                                Below(cri, {"containerd", "default_runtime_name"}),
+                                Below(cri, {"enable_cdi"})};
+  if (LacksRunc(before, version, name)) ours.push_back(RuncType(version));
+  return ours;
 }
 
 base::Result<void> CheckOnlyOurs(const TomlText& before,
@@ -239,7 +259,8 @@ base::Result<EnginePlan> PlanInPlace(const Source& source,
                                      const ConfigureOrder& order) {
   TomlText after = source.toml;
   TRY_VOID(AddRuntime(after, 1, order));
-  TRY_VOID(CheckOnlyOurs(source.toml, after, OurEntries(1, order.runtime_name), order.config));
+  const std::vector<TomlPath> ours = OurEntries(source.toml, 1, order.runtime_name);
+  TRY_VOID(CheckOnlyOurs(source.toml, after, ours, order.config));
   EnginePlan plan;
   NoteDisabled(after, order, plan);
   if (order.set_as_default && after.Find(Below(CriOf(1), {"containerd", "default_runtime"}))) {
@@ -315,7 +336,7 @@ base::Result<TomlText> MakeDropIn(const Source& tables, const ConfigureOrder& or
   if (!copied.empty() && !copied.starts_with('\n') && !copied.starts_with("\r\n")) text += '\n';
   TRY(drop_in, TomlText::Parse(text + copied, order.drop_in));
   TRY_VOID(AddRuntime(drop_in, tables.version, order));
-  std::vector<TomlPath> besides = OurEntries(tables.version, order.runtime_name);
+  std::vector<TomlPath> besides = OurEntries(tables.toml, tables.version, order.runtime_name);
   besides.push_back({"version"});
   TomlText before = tables.toml;
   for (const Node::Entry& entry : tables.toml.root().entries) {
@@ -360,12 +381,21 @@ base::Result<EnginePlan> PlanWithDropIn(const Source& source,
   return plan;
 }
 
+// Beside ours, or alone, it says no more than containerd's own default.
+bool IsPlainRunc(const TomlText& toml) {
+  const Node* runtimes = toml.Find(Below(CriOf(1), {"containerd", "runtimes"}));
+  const Node* type = toml.Find(RuncType(1));
+  return type != nullptr && type->text == kDefaultType && runtimes->entries.size() == 1 &&
+         runtimes->entries[0].value.entries.size() == 1;
+}
+
 // Of version 1: our runtime, what it leaves empty, and the default if it is ours.
 base::Result<std::string> WithoutRuntime(TomlText toml, const ConfigureOrder& order) {
   const TomlPath containerd = Below(CriOf(1), {"containerd"});
   const TomlPath runtimes = Below(containerd, {"runtimes"});
   const bool there = toml.Find(Below(runtimes, {order.runtime_name})) != nullptr;
   TRY_VOID(toml.Remove(Below(runtimes, {order.runtime_name})));
+  if (there && IsPlainRunc(toml)) TRY_VOID(toml.Remove(Below(runtimes, {kRunc})));
   const TomlPath chosen = Below(containerd, {"default_runtime_name"});
   const Node* name = toml.Find(chosen);
   if (name != nullptr && name->text == order.runtime_name) TRY_VOID(toml.Remove(chosen));

@@ -107,6 +107,9 @@ TEST(Containerd, ByVersion) {
 
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.nvidia.options]
   BinaryName = "/usr/bin/nvidia-container-runtime"
+
+[plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
 )");
   const After old = Apply("[plugins.cri]\n  sandbox_image = \"x\"\n", std::nullopt, Order());
   EXPECT_EQ(old.drop_in, std::nullopt);
@@ -120,7 +123,23 @@ TEST(Containerd, ByVersion) {
 [plugins.cri.containerd.runtimes.nvidia.options]
   BinaryName = "/usr/bin/nvidia-container-runtime"
   Runtime = "/usr/bin/nvidia-container-runtime"
+[plugins.cri.containerd.runtimes.runc]
+  runtime_type = "io.containerd.runc.v2"
 )");
+}
+
+// containerd 1 takes the runtimes of the file instead of its own, and no pod starts without the
+// default one (seen: 1.6.20, "no corresponding runtime configured").
+TEST(Containerd, RuncStaysWhereTheFileNamesNoRuntime) {
+  const std::string table = "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]";
+  const std::string ours =
+      "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia]\nruntime_type = \"a\"\n";
+  EXPECT_NE(Apply("version = 2\n", std::nullopt, Order()).drop_in->find(table), std::string::npos);
+  EXPECT_NE(Apply("version = 2\n" + ours, std::nullopt, Order()).drop_in->find(table),
+            std::string::npos);
+  const std::string crun =
+      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.crun]\n";
+  EXPECT_EQ(Apply(crun, std::nullopt, Order()).drop_in->find(table), std::string::npos);
 }
 
 TEST(Containerd, CdiOfVersionOneIsInThePluginItself) {
