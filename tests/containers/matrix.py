@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from containers import cases, images, inside
+from containers import cases, corpus, images, inside
 from containers.cases import CASES, Case
 from containers.engines.engine import SPEC, Engine, Request
 from containers.engines.containerd import Containerd
@@ -63,6 +63,8 @@ LEFT_OUT = (
 
 ITEMS = [Item(engine, case.name, container(case)) for engine in ENGINES for case in CASES]
 ITEMS += [Item(PlainRunc, f"without {word}", missed(device, word, problem)) for device, word, problem in LEFT_OUT]
+ITEMS += [Item(corpus.DockerCorpus, name, corpus.docker_starts(name)) for name in corpus.files("docker")]
+ITEMS += [Item(corpus.ContainerdCorpus, name, corpus.containerd_reads(name)) for name in corpus.files("containerd")]
 ITEMS.append(Item(Harness, "killed", leaves_nothing))
 
 
