@@ -13,8 +13,8 @@ add_library(partita_product INTERFACE)
 target_compile_options(partita_product INTERFACE ${PARTITA_PRODUCT_FLAGS})
 target_link_libraries(partita_product INTERFACE partita_warnings partita_sanitizers)
 
-# partita_precompile(TARGET HEADERS): compiles with cmake/precompiled/HEADERS.h ("product" or "test") read
-# once for all.
+# partita_precompile(TARGET HEADERS [FLAG…]): compiles with cmake/precompiled/HEADERS.h ("product" or "test") read
+# once for all that have the same flags besides the usual ones.
 #
 # With gcc the result lies outside the build folder, by its flags, and names no absolute path: builds that
 # compile by the same flags (tests in `make test` and `make asan`, all of it in a copy of the tree) have the
@@ -39,7 +39,7 @@ function(partita_precompile target headers)
   if(headers STREQUAL "test")
     list(APPEND flags -DGTEST_HAS_PTHREAD=1)
   else()
-    list(APPEND flags -fPIC ${PARTITA_PRODUCT_FLAGS})
+    list(APPEND flags -fPIC ${PARTITA_PRODUCT_FLAGS} ${ARGN})
   endif()
   if(headers STREQUAL "product" OR PARTITA_SANITIZE STREQUAL "thread")
     get_target_property(sanitizers partita_sanitizers INTERFACE_COMPILE_OPTIONS)
@@ -50,7 +50,7 @@ function(partita_precompile target headers)
   string(SHA256 name "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION} ${flags}")
   string(SUBSTRING ${name} 0 12 name)
   set(header ${CMAKE_SOURCE_DIR}/build/precompiled/${name}/${headers}.h)
-  if(NOT TARGET partita_precompiled_${headers})
+  if(NOT TARGET partita_precompiled_${headers}_${name})
     add_custom_command(
       OUTPUT ${header}.gch
       COMMAND ${CMAKE_SOURCE_DIR}/scripts/precompile ${header} ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}
@@ -59,21 +59,28 @@ function(partita_precompile target headers)
               ${CMAKE_SOURCE_DIR}/scripts/precompile
       COMMENT "Precompiling ${headers}.h"
       VERBATIM)
-    add_custom_target(partita_precompiled_${headers} DEPENDS ${header}.gch)
+    add_custom_target(partita_precompiled_${headers}_${name} DEPENDS ${header}.gch)
   endif()
-  add_dependencies(${target} partita_precompiled_${headers})
+  add_dependencies(${target} partita_precompiled_${headers}_${name})
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Winvalid-pch> "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-include ${header}>")
 endfunction()
 
 # partita_library(base SOURCES a.cc b.cc DEPS other…): target partita_base, include root src/ and the
-# repository. PLAIN: it must do with libc, so nothing is put before its own includes.
+# repository. PLAIN: it must do with libc, so nothing is put before its own includes. SMALL: where the optimiser is
+# on, it saves bytes, not time: a quarter of the code, for what waits for the kernel and nothing else.
 function(partita_library name)
-  cmake_parse_arguments(ARG "PLAIN" "" "SOURCES;DEPS" ${ARGN})
+  cmake_parse_arguments(ARG "PLAIN;SMALL" "" "SOURCES;DEPS" ${ARGN})
+  set(flags "")
+  if(ARG_SMALL AND "-O2" IN_LIST PARTITA_PRODUCT_FLAGS)
+    set(flags -Os)
+    # Of the files, to stand behind the flags of all products.
+    set_source_files_properties(${ARG_SOURCES} PROPERTIES COMPILE_OPTIONS "${flags}")
+  endif()
   add_library(partita_${name} STATIC ${ARG_SOURCES})
   target_include_directories(partita_${name} PUBLIC ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
   target_link_libraries(partita_${name} PUBLIC ${ARG_DEPS} PRIVATE partita_product)
   if(NOT ARG_PLAIN)
-    partita_precompile(partita_${name} product)
+    partita_precompile(partita_${name} product ${flags})
   endif()
 endfunction()
 
