@@ -14,7 +14,7 @@ CONTAINERD_SOCKET = "/run/containerd/containerd.sock"
 CONTAINERD_CONFIG = "/etc/containerd/config.toml"
 KUBELET_CONFIG = "/etc/kubernetes/kubelet.json"
 BASE_SPEC = "/etc/containerd/base-spec.json"
-HARDWARE = "/run/partita-sim"
+STATE = "/run/partita-sim/sim"
 RUNC = "/usr/sbin/runc"
 KUBELET_ACCESS = "/etc/kubernetes/kubelet.kubeconfig"
 KEYS = Path("/etc/kubernetes/pki")
@@ -125,8 +125,9 @@ disabled_plugins = [
 
 
 def with_hardware(base_spec: dict[str, Any]) -> dict[str, Any]:
-    """Every container sees the node's simulated hardware, as it would see real one."""
-    mount = {"destination": HARDWARE, "type": "bind", "source": HARDWARE, "options": ["rbind", "rw"]}
+    """What the kernel of a machine with a driver shows in every container: the hardware, by the state that
+    stands for it, and /proc/driver. Libraries, nodes and programs are for those who inject."""
+    mount = {"destination": STATE, "type": "bind", "source": STATE, "options": ["rbind", "rw"]}
     hooks = {"createContainer": [driver_in_proc(), *base_spec.get("hooks", {}).get("createContainer", [])]}
     return {
         **base_spec,

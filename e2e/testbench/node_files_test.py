@@ -48,12 +48,12 @@ class NodeFiles(unittest.TestCase):
         self.assertEqual(kubelet["nodeStatusUpdateFrequency"], "1s")
         self.assertEqual(kubelet["nodeLeaseDurationSeconds"], 8)
 
-    def test_containerd_gives_every_container_the_hardware(self) -> None:
+    def test_containerd_gives_every_container_the_hardware_and_no_file_of_the_driver(self) -> None:
         config = tomllib.loads(self.files[node_files.CONTAINERD_CONFIG])
         runtime = config["plugins"]["io.containerd.cri.v1.runtime"]
         self.assertEqual(runtime["containerd"]["runtimes"]["runc"]["base_runtime_spec"], node_files.BASE_SPEC)
         spec = json.loads(self.files[node_files.BASE_SPEC])
-        self.assertEqual([mount["destination"] for mount in spec["mounts"]], ["/proc", "/run/partita-sim"])
+        self.assertEqual([mount["destination"] for mount in spec["mounts"]], ["/proc", "/run/partita-sim/sim"])
         self.assertEqual(len(BASE["mounts"]), 1)
 
     def test_containerd_is_told_what_this_kind_of_machine_needs(self) -> None:
