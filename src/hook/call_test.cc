@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "hook/container_fixture.h"
+#include "hook/container/container_fixture.h"
 
 namespace partita::hook {
 namespace {

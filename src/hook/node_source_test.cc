@@ -5,7 +5,7 @@
 #include <sys/sysmacros.h>
 
 #include "base/unique_fd.h"
-#include "hook/container_fixture.h"
+#include "hook/container/container_fixture.h"
 
 namespace partita::hook {
 namespace {

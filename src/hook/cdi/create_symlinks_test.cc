@@ -1,6 +1,6 @@
 #include "hook/cdi/create_symlinks.h"
 
-#include "hook/container_fixture.h"
+#include "hook/container/container_fixture.h"
 
 namespace partita::hook {
 namespace {
@@ -11,7 +11,7 @@ class CreateSymlinksTest : public ContainerTest {
  protected:
   base::Result<void> Create(const std::string& target, const std::string& path) {
     const LinkToMake link{target, path};
-    return CreateSymlinks(Call(), std::span(&link, 1));
+    return CreateSymlinks({{}, Root()}, std::span(&link, 1));
   }
 };
 

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "hook/container_fixture.h"
+#include "hook/container/container_fixture.h"
 
 namespace partita::hook {
 namespace {
@@ -23,12 +23,13 @@ class CudaCompatTest : public ContainerTest {
     CompatOptions options;
     options.host_driver = driver;
     options.host_cuda = cuda;
-    const auto done = EnableCudaCompat(Call(), options, Report("test", Report::Level::kError));
+    const auto done =
+        EnableCudaCompat({{}, Root()}, options, Report("test", Report::Level::kError));
     EXPECT_TRUE(done.ok()) << Told(done);
     std::string lines;
-    for (const std::string& path : Call().root.Glob("/etc/ld.so.conf.d/00-compat-*.conf")) {
-      lines += *Call().root.Read(path, 1000);
-      EXPECT_EQ(Call().root.Look(path)->mode & 07777, 0644U);
+    for (const std::string& path : Root().Glob("/etc/ld.so.conf.d/00-compat-*.conf")) {
+      lines += *Root().Read(path, 1000);
+      EXPECT_EQ(Root().Look(path)->mode & 07777, 0644U);
     }
     return lines;
   }

@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "hook/container_fixture.h"
+#include "hook/container/container_fixture.h"
 
 namespace partita::hook {
 namespace {
@@ -11,7 +11,7 @@ using Words = std::vector<std::string>;
 
 class ImageFactsTest : public ContainerTest {
  protected:
-  base::Result<ImageFacts> Facts() const { return ReadImageFacts(Call().root); }
+  base::Result<ImageFacts> Facts() const { return ReadImageFacts(Root()); }
 };
 
 TEST_F(ImageFactsTest, FollowsIncludesInOrder) {

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "hook/container_fixture.h"
+#include "hook/container/container_fixture.h"
 
 namespace partita::hook {
 namespace {
@@ -34,7 +34,7 @@ TEST_F(ProcViewTest, ReadsWhatTheHostsDriverShows) {
   Write(proc + "capabilities/mig/config", "DeviceFileMinor: 1\nDeviceFileMode: 256\n");
   Write(proc + "capabilities/gpu1/mig/gi5/access", "DeviceFileMinor: 48\n");
   Write(proc + "capabilities/gpu1/mig/gi5/ci0/access", "DeviceFileMinor: 49\n");
-  const HostProc host = ReadHostProc(Call().root);
+  const HostProc host = ReadHostProc(Root());
   EXPECT_EQ(host.gpus,
             (std::map<std::uint32_t, std::string>{{0, "0000:5e:00.0"}, {1, "0000:3b:00.0"}}));
   using Access = std::vector<std::pair<std::string, std::uint32_t>>;
@@ -51,7 +51,7 @@ TEST_F(ProcViewTest, CountsTheNodesThatWereInjected) {
   Node("in/dev/nvidia5", S_IFCHR, makedev(1, 3));
   Node("in/dev/nvidia-caps/nvidia-cap48", S_IFCHR, makedev(241, 48));
   Link("/dev/nvidia1", "in/dev/nvidia6");
-  EXPECT_EQ(ReadInjectedNodes(Call().root), (InjectedNodes{{1, 3}, {48}}));
+  EXPECT_EQ(ReadInjectedNodes(Root()), (InjectedNodes{{1, 3}, {48}}));
 }
 
 TEST(ViewFor, IsWhatTheNodesAreOf) {

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/unique_fd.h"
-#include "hook/container_fixture.h"
+#include "hook/container/container_fixture.h"
 
 namespace partita::hook {
 namespace {

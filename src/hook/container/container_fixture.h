@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "hook/call.h"
+#include "base/root_dir.h"
 
 namespace partita::hook {
 
@@ -52,7 +52,7 @@ class ContainerTest : public testing::Test {
     const base::Result<std::string> text = base::ReadLink(Path(path));
     return text.ok() ? *text : "(none)";
   }
-  [[nodiscard]] HookCall Call() const { return {{}, *base::RootDir::Open(Path("in"))}; }
+  [[nodiscard]] base::RootDir Root() const { return *base::RootDir::Open(Path("in")); }
 
   std::string top_;
 };
