@@ -6,6 +6,7 @@
 #include "cli/exit_status.h"
 #include "cli/mig/commands.h"
 #include "cli/parted/parted.h"
+#include "cli/run/commands.h"
 #include "cli/runtime/commands.h"
 
 namespace partita::cli {
@@ -160,9 +161,9 @@ base::Program MakeProgram() {
       .options = CommonOptions(),
       .examples = {{"partita status", "draw the GPUs of this machine"},
                    {"partita help status", "what a command takes"}},
-      .commands = {StatusCommand(), MigCommand(), CdiCommand(), RuntimeCommand(), DoctorCommand(),
-                   AgentCommand(), ConfigCommand(), VersionCommand(), CompletionCommand(),
-                   ManCommand(), SimCommand()},
+      .commands = {StatusCommand(), MigCommand(), RunCommand(), CdiCommand(), RuntimeCommand(),
+                   DoctorCommand(), AgentCommand(), ConfigCommand(), VersionCommand(),
+                   CompletionCommand(), ManCommand(), SimCommand()},
   };
   program.exit_statuses = {
       {kExitDone, "done"},

@@ -171,7 +171,8 @@ void RaiseLockedMemory() {
 }  // namespace
 
 std::string ToString(const DeviceRule& rule) {
-  return fmt::format("{} {}:{} {}{}{}", rule.type, rule.major, rule.minor, rule.read ? "r" : "",
+  return fmt::format("{} {}:{} {}{}{}", rule.type, rule.major,
+                     rule.any_minor ? "*" : fmt::to_string(rule.minor), rule.read ? "r" : "",
                      rule.write ? "w" : "", rule.make ? "m" : "");
 }
 
@@ -186,15 +187,26 @@ std::vector<bpf_insn> WithRules(std::span<const bpf_insn> program,
                              LoadContext(kMinor, offsetof(bpf_cgroup_dev_ctx, minor))};
   for (const DeviceRule& rule : rules) {
     const std::uint32_t type = rule.type == 'b' ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR;
-    made.push_back(JumpIf(BPF_JNE, kType, type, 5));
-    made.push_back(JumpIf(BPF_JNE, kMajor, rule.major, 4));
-    made.push_back(JumpIf(BPF_JNE, kMinor, rule.minor, 3));
+    const int minor = rule.any_minor ? 0 : 1;
+    made.push_back(JumpIf(BPF_JNE, kType, type, 4 + minor));
+    made.push_back(JumpIf(BPF_JNE, kMajor, rule.major, 3 + minor));
+    if (!rule.any_minor) made.push_back(JumpIf(BPF_JNE, kMinor, rule.minor, 3));
     made.push_back(JumpIf(BPF_JSET, kAccess, NotAllowed(rule), 2));
     made.push_back(Compute(BPF_MOV, BPF_REG_0, 1));
     made.push_back(Instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0));
   }
   made.insert(made.end(), program.begin(), program.end());
   return made;
+}
+
+base::Result<void> AllowOnlyByFilter(int cgroup, std::span<const DeviceRule> rules) {
+  const std::vector<bpf_insn> refuse = {Compute(BPF_MOV, BPF_REG_0, 0),
+                                        Instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)};
+  RaiseLockedMemory();
+  TRY(program, Load(WithRules(refuse, rules), false));
+  if (Attach(cgroup, program.get(), BPF_F_ALLOW_MULTI, -1) != 0)
+    return ErrnoError("attach a device program to a cgroup");
+  return {};
 }
 
 base::Result<void> AllowByFilter(int cgroup, std::span<const DeviceRule> rules) {

@@ -108,19 +108,21 @@ std::vector<bpf_insn> OnlyNull() {
 TEST(DeviceRule, IsWrittenAsTheKernelReadsIt) {
   EXPECT_EQ(ToString(DeviceRule{'c', 195, 255, true, true, false}), "c 195:255 rw");
   EXPECT_EQ(ToString(DeviceRule{'b', 8, 0, true, false, true}), "b 8:0 rm");
+  EXPECT_EQ(ToString(DeviceRule{'c', 136, 0, true, true, false, true}), "c 136:* rw");
 }
 
 bool Allows(const DeviceRule& rule, const Access& asked) {
   const std::uint32_t may =
       (rule.read ? kRead : 0) | (rule.write ? kWrite : 0) | (rule.make ? kMake : 0);
-  return asked.type == rule.type && asked.major == rule.major && asked.minor == rule.minor &&
-         (asked.access & ~may) == 0;
+  return asked.type == rule.type && asked.major == rule.major &&
+         (rule.any_minor || asked.minor == rule.minor) && (asked.access & ~may) == 0;
 }
 
 TEST(DeviceFilter, OldVerdictsStayAndOursAreAdded) {
   const DeviceRule rules[] = {{'c', 195, 0, true, true, false},
                               {'c', 511, 1, true, false, false},
-                              {'c', 0x80000001, 0xffffffff, true, true, true}};
+                              {'c', 0x80000001, 0xffffffff, true, true, true},
+                              {'c', 3, 0, true, false, false, true}};
   const std::vector<bpf_insn> old = OnlyNull();
   const std::vector<bpf_insn> filter = WithRules(old, rules);
   const std::uint32_t numbers[] = {0, 1, 3, 195, 511, 255, 0x80000001, 0xffffffff};

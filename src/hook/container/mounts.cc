@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstring>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -51,13 +52,14 @@ std::uint64_t FlagsOf(const MountAttributes& attributes) {
 // Links are refused below it where the kernel can (5.10).
 int SetNewAttributes(int tree, const MountAttributes& attributes) {
   mount_attr attr = {};
-  attr.attr_set = FlagsOf(attributes) | MOUNT_ATTR_NOSYMFOLLOW;
+  const std::uint64_t no_links = attributes.no_links ? MOUNT_ATTR_NOSYMFOLLOW : 0;
+  attr.attr_set = FlagsOf(attributes) | no_links;
   attr.propagation = kPrivate;
   const auto set = [&] {
     return syscall(SYS_mount_setattr, tree, "", AT_EMPTY_PATH, &attr, sizeof attr);
   };
   if (set() == 0) return 0;
-  if (errno != EINVAL) return -1;
+  if (errno != EINVAL || no_links == 0) return -1;
   attr.attr_set &= ~std::uint64_t{MOUNT_ATTR_NOSYMFOLLOW};
   return static_cast<int>(set());
 }
@@ -75,6 +77,27 @@ base::Result<UniqueFd> Clone(int directory,
 base::Result<void> PrepareClone(const UniqueFd& tree, const MountAttributes& attributes) {
   if (SetNewAttributes(tree.get(), attributes) == 0 || errno == ENOSYS) return {};
   return ErrnoError("set the attributes of a mount");
+}
+
+struct FsOption {
+  const char* key;
+  std::string value;
+};
+
+base::Result<UniqueFd> NewFileSystem(const char* type,
+                                     const std::vector<FsOption>& options,
+                                     unsigned attributes) {
+  const auto failed = [type] { return Failed(fmt::format("make a file system ({})", type)); };
+  const UniqueFd fs(static_cast<int>(syscall(SYS_fsopen, type, FSOPEN_CLOEXEC)));
+  if (!fs.valid()) return failed();
+  for (const FsOption& option : options) {
+    if (ConfigureFs(fs.get(), FSCONFIG_SET_STRING, option.key, option.value.c_str()) != 0)
+      return failed();
+  }
+  if (ConfigureFs(fs.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr) != 0) return failed();
+  UniqueFd tree(static_cast<int>(syscall(SYS_fsmount, fs.get(), FSMOUNT_CLOEXEC, attributes)));
+  if (!tree.valid()) return failed();
+  return tree;
 }
 
 std::optional<std::uint64_t> MountId(int fd) {
@@ -103,19 +126,14 @@ base::Result<UniqueFd> CloneTreeAt(const UniqueFd& directory,
 }
 
 base::Result<UniqueFd> NewTmpfs(mode_t mode, std::uint64_t size) {
-  const UniqueFd fs(static_cast<int>(syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC)));
-  if (!fs.valid()) return Failed("make a file system in memory");
-  const std::string modes = fmt::format("{:o}", mode);
-  const std::string bytes = fmt::format("{}", size);
-  if (ConfigureFs(fs.get(), FSCONFIG_SET_STRING, "mode", modes.c_str()) != 0 ||
-      ConfigureFs(fs.get(), FSCONFIG_SET_STRING, "size", bytes.c_str()) != 0 ||
-      ConfigureFs(fs.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr) != 0)
-    return Failed("make a file system in memory");
-  UniqueFd tree(
-      static_cast<int>(syscall(SYS_fsmount, fs.get(), FSMOUNT_CLOEXEC,
-                               MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC)));
-  if (!tree.valid()) return Failed("make a file system in memory");
-  return tree;
+  return NewFileSystem("tmpfs",
+                       {{"mode", fmt::format("{:o}", mode)}, {"size", fmt::format("{}", size)}},
+                       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+}
+
+base::Result<UniqueFd> NewTerminals() {
+  return NewFileSystem("devpts", {{"mode", "620"}, {"ptmxmode", "666"}},
+                       MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
 }
 
 base::Result<UniqueFd> MountTarget(const base::RootDir& root, std::string_view path) {

@@ -18,8 +18,9 @@ struct MountAttributes {
   bool read_only = true;
   bool no_exec = false;
   bool no_devices = true;
+  bool no_links = true;  // none is followed below it, where the kernel can
   bool operator==(const MountAttributes&) const = default;
-  // Always: no set-user-id programs, no links followed below it (where the kernel can), private.
+  // Always: no set-user-id programs, private.
 };
 
 // A copy of the mount at a path of the host, without mounts below it, not attached anywhere.
@@ -32,6 +33,9 @@ struct MountAttributes {
 
 // An empty file system in memory, not attached anywhere; writable.
 [[nodiscard]] base::Result<base::UniqueFd> NewTmpfs(mode_t mode, std::uint64_t size);
+
+// Pseudo terminals of their own, not attached anywhere; whoever may reach them may make some.
+[[nodiscard]] base::Result<base::UniqueFd> NewTerminals();
 
 // Where something will be mounted. What is above it is followed as links are inside the root; it
 // must be no link itself.

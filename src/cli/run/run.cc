@@ -1,0 +1,124 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/files.h"
+#include "base/text.h"
+#include "cli/cdi/node.h"
+#include "cli/exit_status.h"
+#include "cli/report_error.h"
+#include "cli/run/commands.h"
+#include "service/cdi/jit.h"
+#include "service/run/grant.h"
+#include "service/run/process_view.h"
+
+namespace partita::cli {
+
+namespace {
+
+using base::ErrorCode;
+using base::Invocation;
+using base::Result;
+
+// As shells do it.
+constexpr int kExitCannotRun = 126;
+constexpr int kExitNoCommand = 127;
+
+std::vector<std::string> IdsOf(const Invocation& invocation) {
+  std::vector<std::string> ids;
+  for (const std::string& list : invocation.GetAll("gpu")) {
+    for (const std::string_view id : base::Split(list, ',')) ids.emplace_back(base::Trim(id));
+  }
+  return ids;
+}
+
+// As the driver tells it now. What it opened and started is closed again.
+Result<cdi::NodeDevices> ReadNode(const Invocation& invocation) {
+  TRY(common, ReadCommandOptions(invocation));
+  if (common.reader.root != "/") {
+    return base::MakeError(ErrorCode::kInvalid, "--host-root {}: programs run on this machine",
+                           base::Quoted(common.reader.root));
+  }
+  TRY(hooks, HookSetOf(invocation));
+  TRY(inventory, ReadInventory(common));
+  TRY(files, service::cdi::ReadNodeFiles(NodeFilesOptionsOf(invocation, common), inventory));
+  return service::cdi::MakeNodeDevices(inventory, files, hooks);
+}
+
+// With a directory in PATH that it may not enter, a program that is in none of them is "denied".
+bool IsInPath(const std::string& command) {
+  const char* path = std::getenv("PATH");
+  if (command.find('/') != std::string::npos || path == nullptr) return true;
+  const std::vector<std::string_view> directories = base::Split(path, ':');
+  return std::any_of(directories.begin(), directories.end(), [&](std::string_view directory) {
+    return base::Exists(base::JoinPath(directory, command));
+  });
+}
+
+// Only returns where it cannot.
+int Execute(std::vector<std::string> command) {
+  std::vector<char*> words;
+  words.reserve(command.size() + 1);
+  for (std::string& word : command) words.push_back(word.data());
+  words.push_back(nullptr);
+  execvp(words[0], words.data());
+  int reason = errno;
+  if (reason == EACCES && !IsInPath(command.front())) reason = ENOENT;
+  ReportError(base::ErrnoError("run " + base::Quoted(command.front()), reason));
+  return reason == ENOENT ? kExitNoCommand : kExitCannotRun;
+}
+
+Result<void> EnterProcessView(const Invocation& invocation) {
+  TRY(node, ReadNode(invocation));
+  TRY(grant, service::run::GrantOf(IdsOf(invocation), node), "--gpu");
+  TRY(lacks, service::run::EnterView(grant));
+  if (!lacks.empty()) Warn("other devices are hidden, but not refused: " + lacks);
+  return {};
+}
+
+int Run(const Invocation& invocation) {
+  if (invocation.rest().empty()) {
+    return ReportError(base::MakeError(ErrorCode::kInvalid, "run what?")
+                           .WithHint("partita run --gpu 0 -- COMMAND…"));
+  }
+  const Result<void> entered = EnterProcessView(invocation);
+  if (!entered.ok()) return ReportError(entered.error());
+  return Execute(invocation.rest());
+}
+
+}  // namespace
+
+base::Command RunCommand() {
+  return {
+      .name = "run",
+      .summary = "Run a program that sees only the GPUs or MIG devices that it is given",
+      .description =
+          "The program has a /dev with these devices and the usual nodes, and a "
+          "/proc/driver/nvidia of these devices. Everything else is this machine's. It takes the "
+          "place of partita: process id, signals and exit status are its own.\n\n"
+          "As root, a device cgroup refuses every other device, and the right to make nodes is "
+          "given up. Without root, a user namespace hides the others.\n\n"
+          "Exit status: the program's own; 127 where it is not found, 126 where it cannot be "
+          "run; else as for every command of partita.",
+      .options = {{.name = "gpu",
+                   .letter = 'g',
+                   .value_name = "ID",
+                   .help = "these (0,1:2): index, GPU:SLICE, UUID or PCI address; or all, or none",
+                   .repeatable = true,
+                   .required = true},
+                  DevRootOption()},
+      .examples = {{"partita run --gpu 0 -- python3 train.py", "on the first GPU"},
+                   {"partita run --gpu 0:1 -- nvidia-smi -L", "on a slice of it"},
+                   {"partita run --gpu 0,1 -- bash", "a shell with two GPUs"}},
+      .takes_rest = true,
+      .rest_name = "COMMAND",
+      .run = Run,
+  };
+}
+
+}  // namespace partita::cli

@@ -1,0 +1,98 @@
+#include "service/run/grant.h"
+
+#include <gtest/gtest.h>
+
+#include "base/text.h"
+
+namespace partita::service::run {
+namespace {
+
+using partita::cdi::Device;
+using partita::cdi::DeviceNode;
+using partita::cdi::DeviceRow;
+using partita::cdi::NodeDevices;
+
+DeviceNode Node(const std::string& path) {
+  DeviceNode node;
+  node.path = path;
+  return node;
+}
+
+void Offer(NodeDevices& node,
+           DeviceRow row,
+           const std::string& name,
+           std::vector<DeviceNode> nodes) {
+  Device device;
+  device.name = row.cdi_name = name;
+  device.edits.device_nodes = std::move(nodes);
+  node.rows.push_back(row);
+  node.spec.devices.push_back(device);
+}
+
+// GPU 0 whole, GPU 1 divided, GPU 2 in MIG mode without a device, GPU 3 broken.
+NodeDevices Sample() {
+  NodeDevices node;
+  node.spec.edits.device_nodes = {Node("/dev/nvidiactl")};
+  Offer(node, {}, "0", {Node("/dev/nvidia0")});
+  DeviceRow gpu;
+  gpu.index = 1;
+  gpu.mig_enabled = true;
+  Offer(node, gpu, "1", {Node("/dev/nvidia1")});
+  for (const std::uint32_t slot : {0U, 1U}) {
+    DeviceRow slice = gpu;
+    slice.mig.emplace();
+    slice.mig->slot = slot;
+    Offer(node, slice, fmt::format("1:{}", slot),
+          {Node("/dev/nvidia1"), Node(fmt::format("/dev/nvidia-caps/nvidia-cap{}", slot))});
+  }
+  gpu.index = 2;
+  Offer(node, gpu, "2", {Node("/dev/nvidia2")});
+  DeviceRow broken;
+  broken.index = 3;
+  node.rows.push_back(broken);
+  return node;
+}
+
+std::string Granted(const std::vector<std::string>& ids) {
+  const base::Result<Grant> grant = GrantOf(ids, Sample());
+  if (!grant.ok()) return grant.error().ToString() + "; " + grant.error().hint();
+  std::string text = base::Join(grant->devices, " ") + " |";
+  for (const DeviceNode& node : grant->nodes) text += " " + node.path.substr(5);
+  return text;
+}
+
+TEST(Grant, HasTheNodesOfWhatWasNamed) {
+  EXPECT_EQ(Granted({"0"}), "0 | nvidiactl nvidia0");
+  EXPECT_EQ(Granted({"1:1"}), "1:1 | nvidiactl nvidia1 nvidia-caps/nvidia-cap1");
+  EXPECT_EQ(Granted({"1:0", "0", "1:0", "1:1"}),
+            "1:0 0 1:1 | nvidiactl nvidia1 nvidia-caps/nvidia-cap0 nvidia0 "
+            "nvidia-caps/nvidia-cap1");
+}
+
+TEST(Grant, AllIsWhatProgramsRunOn) {
+  EXPECT_EQ(Granted({"all"}),
+            "0 1:0 1:1 | nvidiactl nvidia0 nvidia1 nvidia-caps/nvidia-cap0 "
+            "nvidia-caps/nvidia-cap1");
+  EXPECT_EQ(Granted({"none"}), " | nvidiactl");
+  EXPECT_EQ(GrantOf(std::vector<std::string>{"all"}, {}).error().ToString(),
+            "this machine has no GPU that can be given; see partita doctor");
+}
+
+TEST(Grant, SaysWhyNot) {
+  EXPECT_EQ(Granted({"1"}),
+            "GPU 1 is in MIG mode: programs run on its MIG devices; name 1:0 or 1:1");
+  EXPECT_EQ(Granted({"2"}),
+            "GPU 2 is in MIG mode: programs run on its MIG devices; it has none yet: partita mig "
+            "apply makes some");
+  EXPECT_EQ(Granted({"0", "3"}),
+            "3 cannot be given: it does not work, or a device node of it is missing; partita "
+            "doctor looks for the cause");
+  EXPECT_EQ(Granted({"7"}), "7: unknown device; this machine has 0, 1:0, 1:1");
+  EXPECT_EQ(Granted({"0", "all"}),
+            "identifier is not a valid UUID or index: \"all\"; this machine has 0, 1:0, 1:1");
+  EXPECT_EQ(GrantOf(std::vector<std::string>{"7"}, Sample()).error().code(),
+            base::ErrorCode::kInvalid);
+}
+
+}  // namespace
+}  // namespace partita::service::run
