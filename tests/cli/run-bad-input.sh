@@ -2,6 +2,7 @@
 # What cannot be run is refused before anything happens, with what to write instead.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/run_common.sh"
+cp "$PARTITA_BIN/partita" "$work"
 refuses() { run "$@"; silent out; }
 
 refuses 2 on_node partita run --gpu 9 -- true
@@ -28,3 +29,26 @@ complains 'run "there-is-no-such-program": No such file or directory'
 refuses 127 on_node partita run --gpu 0 -- "$work/none"
 refuses 126 on_node partita run --gpu 0 -- "$work"
 complains "Permission denied"
+
+# Images.
+mkdir "$work/empty"
+refuses 2 on_node partita run --gpu 0 --image "$work/none" -- true
+complains "--image: image \"$work/none\": No such file or directory"
+refuses 2 on_node partita run --gpu 0 --image "$work/empty" -- true
+complains "there is no root file system in it"
+refuses 2 on_node partita run --gpu 0 --image "$work/probe" -- true
+complains "not a directory"
+refuses 2 on_node partita run --gpu 0 --image / -- true
+complains "this machine's own root"
+make_image "$work/image"
+refuses 2 in_image --gpu 6 -- bash
+complains "GPU 6 is in MIG mode"
+refuses 1 on_node setpriv --reuid 65534 --clear-groups "$work/partita" run --gpu 0 --image "$work/image" -- bash
+complains "only root may start containers"
+refuses 1 on_node unshare --mount --propagation private bash -c \
+  'for runc in $(type -ap runc); do mount --bind /dev/null "$runc"; done; exec partita run --gpu 0 --image "$0" -- bash' "$work/image"
+complains "there is no runc in PATH" "install the package runc"
+# A hook that is missing: the container is refused.
+refuses 1 in_image --gpu 0 --hook-path "$work/none" -- bash -c 'echo it runs'
+complains "$work/none"
+all_cleared

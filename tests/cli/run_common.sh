@@ -37,3 +37,26 @@ nodes() {
   sort "$work/out" | diff "$work/wanted" - >"$work/err" || fail "other nodes"
 }
 address() { on_node grep -lE "Device Minor:[[:space:]]+$1\$" -r /proc/driver/nvidia/gpus | sed 's|.*/gpus/||; s|/information||'; }
+
+# make_image DIR: a shell, what it needs, and a node of GPU 0 that somebody put there.
+make_image() {
+  mkdir -p "$1"/{bin,etc,lib/x86_64-linux-gnu,lib64,proc,tmp,usr/bin,usr/lib/x86_64-linux-gnu}
+  local program
+  for program in bash cat find ls sleep; do
+    program=$(command -v "$program")
+    cp "$program" "$1/bin"
+    ldd "$program" | grep -o '/[^ ]*' | while read -r library; do cp -L "$library" "$1/lib/x86_64-linux-gnu"; done
+  done
+  cp -L /lib64/ld-linux-x86-64.so.2 "$1/lib64"
+  cp -L /lib/x86_64-linux-gnu/lib{dl,m,pthread,rt}.so.? "$1/lib/x86_64-linux-gnu"
+  cp /etc/debian_version /etc/ld.so.conf "$1/etc"
+  mknod "$1/stranger" c 195 0
+}
+# Stands before runc and shows in every container what a loaded driver's kernel would.
+mkdir "$work/engine"
+ln -s "$source_root/tests/containers/runc" "$work/engine/runc"
+in_image() { on_node env PATH="$work/engine:$PATH" partita run --image "$work/image" "$@"; }
+# The programs that clear up have ended, and nothing is left.
+all_cleared() {
+  until [ -z "$(ls "$PARTITA_RUN_DIR" 2>/dev/null)" ]; do :; done
+}

@@ -14,6 +14,7 @@
 #include "cli/report_error.h"
 #include "cli/run/commands.h"
 #include "service/cdi/jit.h"
+#include "service/run/container.h"
 #include "service/run/grant.h"
 #include "service/run/process_view.h"
 
@@ -37,8 +38,14 @@ std::vector<std::string> IdsOf(const Invocation& invocation) {
   return ids;
 }
 
-// As the driver tells it now. What it opened and started is closed again.
-Result<cdi::NodeDevices> ReadNode(const Invocation& invocation) {
+// As the driver tells it now. What that opened and started is closed again.
+struct Node {
+  cdi::NodeDevices devices;
+  service::cdi::HookSet hooks;
+  service::run::Grant grant;
+};
+
+Result<Node> ReadNode(const Invocation& invocation) {
   TRY(common, ReadCommandOptions(invocation));
   if (common.reader.root != "/") {
     return base::MakeError(ErrorCode::kInvalid, "--host-root {}: programs run on this machine",
@@ -47,7 +54,9 @@ Result<cdi::NodeDevices> ReadNode(const Invocation& invocation) {
   TRY(hooks, HookSetOf(invocation));
   TRY(inventory, ReadInventory(common));
   TRY(files, service::cdi::ReadNodeFiles(NodeFilesOptionsOf(invocation, common), inventory));
-  return service::cdi::MakeNodeDevices(inventory, files, hooks);
+  cdi::NodeDevices devices = service::cdi::MakeNodeDevices(inventory, files, hooks);
+  TRY(grant, service::run::GrantOf(IdsOf(invocation), devices), "--gpu");
+  return Node{std::move(devices), std::move(hooks), std::move(grant)};
 }
 
 // With a directory in PATH that it may not enter, a program that is in none of them is "denied".
@@ -73,12 +82,54 @@ int Execute(std::vector<std::string> command) {
   return reason == ENOENT ? kExitNoCommand : kExitCannotRun;
 }
 
-Result<void> EnterProcessView(const Invocation& invocation) {
-  TRY(node, ReadNode(invocation));
-  TRY(grant, service::run::GrantOf(IdsOf(invocation), node), "--gpu");
-  TRY(lacks, service::run::EnterView(grant));
-  if (!lacks.empty()) Warn("other devices are hidden, but not refused: " + lacks);
-  return {};
+int RunHere(const Invocation& invocation) {
+  const Result<Node> node = ReadNode(invocation);
+  if (!node.ok()) return ReportError(node.error());
+  const Result<std::string> lacks = service::run::EnterView(node->grant);
+  if (!lacks.ok()) return ReportError(lacks.error());
+  if (!lacks->empty()) Warn("other devices are hidden, but not refused: " + *lacks);
+  return Execute(invocation.rest());
+}
+
+struct Container {
+  std::string runc;
+  service::run::Image image;
+};
+
+// What can be told before anybody asks the driver.
+Result<Container> ReadContainer(const std::string& directory) {
+  TRY(image, service::run::OpenImage(directory), "--image");
+  if (geteuid() != 0) {
+    return base::MakeError(ErrorCode::kDenied, "--image: only root may start containers here")
+        .WithHint("without --image the program runs on this machine's own files, also for users");
+  }
+  TRY(runc, service::run::FindRunc(), "--image");
+  return Container{std::move(runc), std::move(image)};
+}
+
+// Where CDI mounts something: nvidia-smi is in no image.
+std::vector<std::string> AddedFiles(const cdi::NodeDevices& node) {
+  std::vector<std::string> files;
+  for (const cdi::Mount& mount : node.spec.edits.mounts) files.push_back(mount.container_path);
+  return files;
+}
+
+int RunInContainer(const Invocation& invocation, const std::string& directory) {
+  const Result<Container> container = ReadContainer(directory);
+  if (!container.ok()) return ReportError(container.error());
+  const Result<Node> node = ReadNode(invocation);
+  if (!node.ok()) return ReportError(node.error());
+  const std::vector<std::string>& command = invocation.rest();
+  const Result<void> there =
+      service::run::CheckCommand(container->image.root, command.front(), AddedFiles(node->devices));
+  if (!there.ok()) {
+    ReportError(there.error());
+    return there.error().code() == ErrorCode::kNotFound ? kExitNoCommand : kExitCannotRun;
+  }
+  const Result<std::vector<std::string>> runc = service::run::PrepareContainer(
+      container->runc, container->image, command, node->grant, node->devices, node->hooks);
+  if (!runc.ok()) return ReportError(runc.error());
+  return Execute(*runc);
 }
 
 int Run(const Invocation& invocation) {
@@ -86,9 +137,8 @@ int Run(const Invocation& invocation) {
     return ReportError(base::MakeError(ErrorCode::kInvalid, "run what?")
                            .WithHint("partita run --gpu 0 -- COMMAND…"));
   }
-  const Result<void> entered = EnterProcessView(invocation);
-  if (!entered.ok()) return ReportError(entered.error());
-  return Execute(invocation.rest());
+  const std::optional<std::string> image = invocation.Get("image");
+  return image ? RunInContainer(invocation, *image) : RunHere(invocation);
 }
 
 }  // namespace
@@ -103,6 +153,9 @@ base::Command RunCommand() {
           "place of partita: process id, signals and exit status are its own.\n\n"
           "As root, a device cgroup refuses every other device, and the right to make nodes is "
           "given up. Without root, a user namespace hides the others.\n\n"
+          "With --image it runs in a container of runc's, as root, with few rights: the "
+          "directory is its root, the driver's files are added, the network is this machine's. "
+          "What it writes is kept in memory and gone at its end: the directory stays as it is.\n\n"
           "Exit status: the program's own; 127 where it is not found, 126 where it cannot be "
           "run; else as for every command of partita.",
       .options = {{.name = "gpu",
@@ -111,10 +164,18 @@ base::Command RunCommand() {
                    .help = "these (0,1:2): index, GPU:SLICE, UUID or PCI address; or all, or none",
                    .repeatable = true,
                    .required = true},
-                  DevRootOption()},
+                  {.name = "image",
+                   .value_name = "DIR",
+                   .help =
+                       "in a container with this root: DIR/rootfs where there is one, else DIR"},
+                  DevRootOption(),
+                  HookPathOption(),
+                  LdconfigPathOption()},
       .examples = {{"partita run --gpu 0 -- python3 train.py", "on the first GPU"},
                    {"partita run --gpu 0:1 -- nvidia-smi -L", "on a slice of it"},
-                   {"partita run --gpu 0,1 -- bash", "a shell with two GPUs"}},
+                   {"partita run --gpu 0,1 -- bash", "a shell with two GPUs"},
+                   {"partita run --gpu 0:1 --image /srv/cuda -- nvidia-smi",
+                    "in a container, as root"}},
       .takes_rest = true,
       .rest_name = "COMMAND",
       .run = Run,

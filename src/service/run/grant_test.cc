@@ -40,8 +40,9 @@ NodeDevices Sample() {
   Offer(node, gpu, "1", {Node("/dev/nvidia1")});
   for (const std::uint32_t slot : {0U, 1U}) {
     DeviceRow slice = gpu;
-    slice.mig.emplace();
-    slice.mig->slot = slot;
+    DeviceRow::Mig mig;
+    mig.slot = slot;
+    slice.mig = mig;
     Offer(node, slice, fmt::format("1:{}", slot),
           {Node("/dev/nvidia1"), Node(fmt::format("/dev/nvidia-caps/nvidia-cap{}", slot))});
   }
