@@ -42,18 +42,25 @@ bool IsTrue(std::string_view text) {
   return std::find(kTrue.begin(), kTrue.end(), text) != kTrue.end();
 }
 
-// Items of a list without spaces, empty ones and repetitions.
+// Items of a list without spaces and empty ones.
 void AddItems(std::string_view list, std::vector<std::string>& items) {
   for (const std::string_view piece : base::Split(list, ',')) {
-    const std::string item(base::Trim(piece));
-    if (!item.empty() && std::find(items.begin(), items.end(), item) == items.end())
-      items.push_back(item);
+    const std::string_view item = base::Trim(piece);
+    if (!item.empty()) items.emplace_back(item);
   }
 }
+
+// The first of each. By a set: lists are as long as whoever wrote the image likes.
+std::vector<std::string> Unique(std::vector<std::string> items) {
+  std::set<std::string, std::less<>> seen;
+  std::erase_if(items, [&](const std::string& item) { return !seen.insert(item).second; });
+  return items;
+}
+
 std::vector<std::string> Items(std::string_view list) {
   std::vector<std::string> items;
   AddItems(list, items);
-  return items;
+  return Unique(std::move(items));
 }
 
 Kind KindOf(const std::vector<std::string>& ids) {
@@ -141,7 +148,7 @@ class Reader {
     if (ids.empty()) return false;
     request_.source = source;
     request_.kind = KindOf(ids);
-    if (request_.kind == Kind::kDevices) request_.devices = ids;
+    if (request_.kind == Kind::kDevices) request_.devices = Unique(ids);
     return true;
   }
 
@@ -201,7 +208,7 @@ class Reader {
 
   base::Result<void> ReadImexChannels() {
     if (config_.ignore_imex_channel_requests.value_or(false)) return {};
-    std::vector<std::string> channels = mounted_channels_;
+    std::vector<std::string> channels = Unique(mounted_channels_);
     if (channels.empty()) {
       channels = Items(Env(kImex));
       const Kind kind = KindOf(channels);

@@ -73,6 +73,12 @@ TEST(Request, R1LastVariableWins) {
 
 TEST(Request, R2ARepeatedIdIsOne) { EXPECT_EQ(Visible("0,0"), "0"); }
 
+TEST(Request, AListMayBeLong) {
+  std::string list;
+  for (int i = 0; i < 300'000; ++i) list += std::to_string(i % 100'000) + ',';
+  EXPECT_EQ(OfEnv({"NVIDIA_VISIBLE_DEVICES=" + list}).devices.size(), 100'000U);
+}
+
 TEST(Request, R3WordsAndSpaces) {
   EXPECT_EQ(Visible("0, 1 ,"), "0 1");
   EXPECT_EQ(Visible("0,void"), "-");
