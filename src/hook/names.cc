@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "hook/cdi/hooks.h"
 #include "hook/report.h"
+#include "hook/runtime/runtime.h"
 #include "hook/start.h"
 
 namespace partita::hook {
@@ -29,6 +30,9 @@ int ContainerToolkit(std::span<char*> arguments) {
 
 constexpr Name kNames[] = {
     {"nvidia-cdi-hook", CdiHook},
+    {"nvidia-container-runtime", RunRuntime},
+    {"nvidia-container-runtime.cdi", RunRuntime},
+    {"nvidia-container-runtime.legacy", RunRuntime},
     {"nvidia-ctk", ContainerToolkit},
     {"partita-hook", CdiHook},
 };

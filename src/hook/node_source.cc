@@ -86,12 +86,20 @@ base::Result<void> CheckFresh(const cdi::NodeDevices& node, const NodeSource& so
   return {};
 }
 
+base::Result<void> CheckRoot(const cdi::NodeDevices& node, const NodeSource& source) {
+  const auto plain = [](const std::string& root) { return root.empty() ? "/" : root; };
+  if (source.driver_root.empty() || plain(node.driver_root) == plain(source.driver_root)) return {};
+  return MakeError(ErrorCode::kConflict, "it is of the driver below {}, and not of {}",
+                   plain(node.driver_root), source.driver_root);
+}
+
 base::Result<cdi::NodeDevices> Parse(std::string_view text) {
   TRY(value, base::ParseJson(text));
   return cdi::NodeDevicesFrom(value);
 }
 
-base::Result<std::string> ProgramBeside() {
+base::Result<std::string> ProgramOf(const NodeSource& source) {
+  if (!source.partita.empty()) return source.partita;
   TRY(self, base::ReadLink("/proc/self/exe"));
   return fmt::format("{}/partita", self.substr(0, self.rfind('/')));
 }
@@ -109,19 +117,26 @@ base::Result<cdi::NodeDevices> ReadPublished(const NodeSource& source) {
   const std::string path = base::JoinPath(source.run_directory, "devices.json");
   TRY(text, ReadOwnedByRoot(path));
   TRY(node, Parse(text), "{}", path);
+  TRY_VOID(CheckRoot(node, source), "{}", path);
   TRY_VOID(CheckFresh(node, source), "{}", path);
   return node;
 }
 
-base::Result<cdi::NodeDevices> AskPartita(const NodeSource& source) {
-  TRY(program, source.partita.empty() ? ProgramBeside() : source.partita);
+base::Result<std::string> CallPartita(const NodeSource& source,
+                                      std::vector<std::string> arguments) {
+  TRY(program, ProgramOf(source));
+  if (!source.driver_root.empty()) {
+    arguments.emplace_back("--driver-root");
+    arguments.push_back(source.driver_root);
+  }
   base::Subprocess order;
-  order.arguments = {program, "cdi", "jit"};
+  order.arguments = {program};
+  order.arguments.insert(order.arguments.end(), arguments.begin(), arguments.end());
   order.environment = std::vector<std::string>();
   order.directory = std::string(1, '/');
   order.limit = std::chrono::seconds(30);
   order.most_output = kMostBytes;
-  const std::string called = fmt::format("{} cdi jit", program);
+  const std::string called = base::Join(order.arguments, " ");
   TRY(ran, base::Run(order), "{}", called);
   // Warnings come in lines before it.
   const std::vector<std::string_view> lines = base::SplitLines(ran.output);
@@ -129,7 +144,13 @@ base::Result<cdi::NodeDevices> AskPartita(const NodeSource& source) {
     return MakeError(ErrorCode::kUnavailable, "{} {}: {}", called, ran.Describe(),
                      lines.empty() ? "it said nothing" : lines.front());
   }
-  TRY(node, Parse(lines.empty() ? "" : lines.back()), "{}", called);
+  return std::string(lines.empty() ? "" : lines.back());
+}
+
+base::Result<cdi::NodeDevices> AskPartita(const NodeSource& source) {
+  TRY(text, CallPartita(source, {"cdi", "jit"}));
+  TRY(program, ProgramOf(source));
+  TRY(node, Parse(text), "{} cdi jit", program);
   return node;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "cdi/node_devices.h"
@@ -14,7 +15,8 @@ namespace partita::hook {
 struct NodeSource {
   std::string host_root = "/";
   std::string run_directory = "/run/partita";
-  std::string partita;  // the program; empty: the one beside this executable
+  std::string partita;      // the program; empty: the one beside this executable
+  std::string driver_root;  // that is configured; empty: whatever the agent or partita has
 };
 
 // /run/partita/devices.json, if it can be believed: a regular file of root's that nobody else may
@@ -22,7 +24,11 @@ struct NodeSource {
 // Else why not.
 [[nodiscard]] base::Result<cdi::NodeDevices> ReadPublished(const NodeSource& source);
 
-// Executes `partita cdi jit`, without an environment.
+// What partita prints last with these arguments, executed without an environment.
+[[nodiscard]] base::Result<std::string> CallPartita(const NodeSource& source,
+                                                    std::vector<std::string> arguments);
+
+// By `partita cdi jit`.
 [[nodiscard]] base::Result<cdi::NodeDevices> AskPartita(const NodeSource& source);
 
 // The first, where it has what is asked for; else the second; else an error that tells of both.

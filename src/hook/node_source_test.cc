@@ -17,7 +17,7 @@ constexpr char kVersion[] =
 class NodeSourceTest : public ContainerTest {
  protected:
   void SetUp() override {
-    source_ = {Path("in"), Path("run"), Path("bin/partita")};
+    source_ = {Path("in"), Path("run"), Path("bin/partita"), ""};
     Write("in/proc/driver/nvidia/version", kVersion);
     Make("in/dev");
     if (mknod(Path("in/dev/nvidiactl").c_str(), S_IFCHR | 0666, makedev(195, 255)) != 0)
@@ -112,6 +112,20 @@ TEST_F(NodeSourceTest, PartitaIsAskedWithoutAnEnvironment) {
   unsetenv("SECRET");
   ASSERT_TRUE(node.ok()) << Told(node);
   EXPECT_EQ(node->generation, 7U);
+}
+
+TEST_F(NodeSourceTest, AConfiguredDriverRootCounts) {
+  node_.driver_root = "/run/nvidia/driver";
+  Publish();
+  EXPECT_EQ(Published(), "fresh");
+  source_.driver_root = "/run/nvidia/driver";
+  EXPECT_EQ(Published(), "fresh");
+  source_.driver_root = "/opt/driver";
+  EXPECT_EQ(Published(),
+            Path("run/devices.json") +
+                ": it is of the driver below /run/nvidia/driver, and not of /opt/driver");
+  Partita("echo \"$*\"");
+  EXPECT_EQ(*CallPartita(source_, {"cdi", "jit"}), "cdi jit --driver-root /opt/driver");
 }
 
 TEST_F(NodeSourceTest, WhereNeitherHelpsBothAreTold) {
