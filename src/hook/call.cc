@@ -73,13 +73,17 @@ base::Result<base::RootDir> OpenContainerRoot(const std::string& path) {
   return root;
 }
 
-base::Result<HookCall> ReadHookCall(std::string_view container_spec) {
+base::Result<oci::State> ReadState(std::string_view container_spec) {
   const bool standard_input = container_spec.empty() || container_spec == "-";
   base::Result<std::string> text = standard_input
                                        ? ReadStandardInput()
                                        : base::ReadFile(std::string(container_spec), kMostState);
   if (!text.ok()) return std::move(text).error();
-  TRY(state, oci::ParseState(*text));
+  return oci::ParseState(*text);
+}
+
+base::Result<HookCall> ReadHookCall(std::string_view container_spec) {
+  TRY(state, ReadState(container_spec));
   TRY(path, RootOf(state), "find the container's root");
   TRY(root, OpenContainerRoot(path));
   return HookCall{std::move(state), std::move(root)};

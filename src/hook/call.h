@@ -14,8 +14,11 @@ struct HookCall {
   base::RootDir root;  // the container's
 };
 
-// Reads the state from a file ("" and "-": standard input; 1 MiB at most). The container's root is
-// the state's, else that of the bundle's config.json; the host's own root is refused.
+// From a file ("" and "-": standard input; 1 MiB at most).
+[[nodiscard]] base::Result<oci::State> ReadState(std::string_view container_spec);
+
+// With the state. The container's root is the state's, else that of the bundle's config.json; the
+// host's own root is refused.
 [[nodiscard]] base::Result<HookCall> ReadHookCall(std::string_view container_spec);
 
 // A container's root by its path; the host's own is refused (kInvalid).

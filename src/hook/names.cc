@@ -5,6 +5,8 @@
 
 #include "base/text.h"
 #include "hook/cdi/hooks.h"
+#include "hook/legacy/cli_arguments.h"
+#include "hook/legacy/prestart.h"
 #include "hook/report.h"
 #include "hook/runtime/runtime.h"
 #include "hook/start.h"
@@ -30,9 +32,12 @@ int ContainerToolkit(std::span<char*> arguments) {
 
 constexpr Name kNames[] = {
     {"nvidia-cdi-hook", CdiHook},
+    {"nvidia-container-cli", RunContainerCli},
     {"nvidia-container-runtime", RunRuntime},
+    {"nvidia-container-runtime-hook", RunPrestartHook},
     {"nvidia-container-runtime.cdi", RunRuntime},
     {"nvidia-container-runtime.legacy", RunRuntime},
+    {"nvidia-container-toolkit", RunPrestartHook},
     {"nvidia-ctk", ContainerToolkit},
     {"partita-hook", CdiHook},
 };

@@ -78,33 +78,40 @@ bool UseCompat(std::string_view compat,
   return compat_driver->front() > host_driver->front();
 }
 
-base::Result<void> EnableCudaCompat(const HookCall& call,
-                                    const CompatOptions& options,
-                                    const Report& report) {
-  const base::Result<std::string> directory = call.root.Resolve(options.directory);
+std::optional<std::string> FindCompat(const base::RootDir& root,
+                                      const CompatOptions& options,
+                                      const Report& report) {
+  const base::Result<std::string> directory = root.Resolve(options.directory);
   if (!directory.ok()) {
     report.Debug("the image has no " + options.directory);
-    return {};
+    return std::nullopt;
   }
-  const std::vector<std::string> names = Candidates(call.root, *directory);
-  if (names.empty()) return {};
+  const std::vector<std::string> names = Candidates(root, *directory);
+  if (names.empty()) return std::nullopt;
   if (names.size() > 1) {
     report.Warning(fmt::format("{} has {} libraries {}*: none of them is used", options.directory,
                                names.size(), kLibrary));
-    return {};
+    return std::nullopt;
   }
   if (!CheckFolder(*directory).ok()) {
     report.Warning(fmt::format("{} is no folder for the loader: it is not used", *directory));
-    return {};
+    return std::nullopt;
   }
   base::Result<std::optional<cdi::CompatNote>> note =
-      ReadNote(call.root, *directory + "/" + names.front());
+      ReadNote(root, *directory + "/" + names.front());
   if (!note.ok()) {
     report.Warning(note.error().ToString() + ": it is not used");
-    return {};
+    return std::nullopt;
   }
   const std::string_view version = std::string_view(names.front()).substr(kLibrary.size());
-  if (!UseCompat(version, *note, options) || IsListed(call.root, *directory)) return {};
+  return UseCompat(version, *note, options) ? std::optional(*directory) : std::nullopt;
+}
+
+base::Result<void> EnableCudaCompat(const HookCall& call,
+                                    const CompatOptions& options,
+                                    const Report& report) {
+  const std::optional<std::string> directory = FindCompat(call.root, options, report);
+  if (!directory || IsListed(call.root, *directory)) return {};
   return AddLdConf(call.root, "00-compat", std::span(&*directory, 1));
 }
 

@@ -29,7 +29,12 @@ struct CompatOptions {
                              const std::optional<cdi::CompatNote>& note,
                              const CompatOptions& options);
 
-// Lists the directory before all others in the loader's configuration, if so. Nothing is mounted.
+// The image's directory whose libcuda is to be preferred, without links; nothing where none is.
+[[nodiscard]] std::optional<std::string> FindCompat(const base::RootDir& root,
+                                                    const CompatOptions& options,
+                                                    const Report& report);
+
+// Lists it before all others in the loader's configuration. Nothing is mounted.
 [[nodiscard]] base::Result<void> EnableCudaCompat(const HookCall& call,
                                                   const CompatOptions& options,
                                                   const Report& report);

@@ -100,11 +100,17 @@ base::Result<void> UpdateLoader(const RootDir& root,
                                 const LegacyPlan& plan,
                                 const LegacyContainer& container,
                                 const Report& report) {
-  base::Result<void> ran = RunLdconfig(root, {container.ldconfig, plan.library_directories});
+  // The first that has a library is the loader's; what ld.so.conf lists comes behind all of these.
+  std::vector<std::string> directories = plan.library_directories;
+  if (container.compat) {
+    if (std::optional<std::string> compat = FindCompat(root, *container.compat, report))
+      directories.insert(directories.begin(), *std::move(compat));
+  }
+  base::Result<void> ran = RunLdconfig(root, {container.ldconfig, directories});
   if (ran.ok()) return {};
   const ErrorCode code = ran.error().code();
   if (code != ErrorCode::kNotFound && code != ErrorCode::kUnavailable) return ran;
-  LinkSonames(root, plan.library_directories);
+  LinkSonames(root, directories);
   report.Warning(ran.error().ToString() +
                  "; the libraries' links are there, the loader's cache is not");
   return {};
