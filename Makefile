@@ -27,7 +27,7 @@ build: setup-build+test build/release/build.ninja ## Build what is shipped, the 
 
 # Only what it runs, as quickly as a compiler can.
 .PHONY: demo
-demo: setup-build build/demo/build.ninja ## A simulated DGX A100 with full GPUs and MIG devices, drawn by `partita status`
+demo: setup-build+demo build/demo/build.ninja ## A simulated DGX A100 drawn by `partita status`, then a container with one of its slices
 	@echo "building (build/demo)"
 	@scripts/build build/demo $(JOBS) demo
 	@scripts/demo build/demo
