@@ -30,6 +30,16 @@ refuses 127 on_node partita run --gpu 0 -- "$work/none"
 refuses 126 on_node partita run --gpu 0 -- "$work"
 complains "Permission denied"
 
+# Where the cgroup around it refuses a node that is needed.
+cgroup=/sys/fs/cgroup/devices/partita-cli-$$
+mkdir "$cgroup"
+on_exit+=("rmdir $cgroup")
+tools=$(on_node stat -c '%Hr:%Lr' /dev/nvidia-uvm-tools)
+echo "c $tools rwm" >"$cgroup/devices.deny"
+refuses 1 on_node bash -c 'echo $$ >"$0/cgroup.procs"; exec partita run --gpu 0 -- true' "$cgroup"
+complains "write \"c $tools rw\" to devices.allow" "this cgroup may not open that device"
+[ "$(find "$cgroup" -mindepth 1 -type d)" = "" ] || fail "a cgroup stays"
+
 # Images.
 mkdir "$work/empty"
 refuses 2 on_node partita run --gpu 0 --image "$work/none" -- true

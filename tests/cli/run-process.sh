@@ -38,6 +38,9 @@ END
 done
 run 1 on_node partita run --gpu 1 -- mknod "$work/node" c 195 0
 complains "Operation not permitted"
+# Root may unmount; what was there before is not below.
+run 0 on_node partita run --gpu 1 -- bash -c 'umount -l /dev && ls /dev'
+[ "$(grep -c nvidia "$work/out")" = 0 ] || fail "the old /dev is below the new one"
 run 0 on_node partita run --gpu none -- $(probe)
 nodes
 run 0 on_node partita run --gpu all -- nvidia-smi -L
