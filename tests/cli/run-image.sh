@@ -5,7 +5,7 @@ source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/run_common.sh"
 make_image "$work/image"
 contents() { (cd "$work/image" && find . -type f -exec md5sum {} + | sort && find . | sort); }
-host=$(cat /proc/self/mountinfo)
+host=$(host_mounts)
 read -r gi ci <<<"$(caps 1)"
 # Bash alone opens what it is told to.
 cat >"$work/image/tmp/probe" <<'SCRIPT'
@@ -69,5 +69,5 @@ kill -9 "$pid"
 # Its end is that of everybody who has the pipe.
 ! read -r -t 30 line <&"$from" || fail "it says $line"
 all_cleared
-[ "$host" = "$(cat /proc/self/mountinfo)" ] || fail "the host's mounts changed"
+[ "$host" = "$(host_mounts)" ] || fail "the host's mounts changed"
 [ -z "$(find /sys/fs/cgroup/devices -name "partita-$pid")" ] || fail "a cgroup stays"

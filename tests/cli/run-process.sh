@@ -4,7 +4,7 @@
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/run_common.sh"
 read -r gi ci <<<"$(caps 1)"
-host=$(cat /proc/self/mountinfo)
+host=$(host_mounts)
 
 run 0 on_node partita run --gpu 1,6:1 -- $(probe)
 silent err
@@ -46,7 +46,7 @@ nodes
 run 0 on_node partita run --gpu all -- nvidia-smi -L
 [ "$(grep -c '^GPU' "$work/out")" = 7 ] || fail "all: $(cat "$work/out")"
 
-[ "$host" = "$(cat /proc/self/mountinfo)" ] || fail "the host's mounts changed"
+[ "$host" = "$(host_mounts)" ] || fail "the host's mounts changed"
 # Whoever removes the cgroup waits for the program's end first.
 run 0 on_node partita run --gpu 1 -- bash -c 'sed -n "s|.*:devices:||p" /proc/self/cgroup'
 cgroup=/sys/fs/cgroup/devices$(cat "$work/out")

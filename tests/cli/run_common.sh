@@ -5,6 +5,9 @@ on_node nvidia-smi -r -i 6,7 >/dev/null
 on_node nvidia-smi mig -i 6 -cgi 9,19 -C >/dev/null
 chmod 755 "$work"
 
+# Mounts of the host that a run could have made; others belong to tests that run beside this one.
+host_mounts() { awk -v work="$work" '$5 ~ "^/(dev|proc)(/|$)" || index($0, work)' /proc/self/mountinfo; }
+
 # Every node of the driver's in /dev, and what opening it gives; then those that the kernel has all the same.
 cat >"$work/probe" <<'PY'
 import errno, os, sys
