@@ -18,6 +18,15 @@ STATE = {f"/run/partita-sim{rest}" for rest in ("", "/sim", "/sim/holders", "/si
 class Case:
     name: str
     devices: tuple[str, ...]  # "1" a GPU, "6:1" a MIG device, "all"
+    is_by_uuid: bool = False  # how they are named
+
+    def names(self, facts: Facts) -> tuple[str, ...]:
+        return tuple(self._uuid(device, facts) if self.is_by_uuid else device for device in self.devices)
+
+    def _uuid(self, device: str, facts: Facts) -> str:
+        index, _, place = device.partition(":")
+        gpu = facts.gpus[int(index)]
+        return gpu.slices[int(place)].uuid if place else gpu.uuid
 
     def chosen(self, facts: Facts) -> list[tuple[Gpu, tuple[Slice, ...]]]:
         """Each GPU that is visible, with those of its slices that are: by what "GPU:slice" means."""
@@ -39,6 +48,7 @@ CASES = (
     Case("two-slices", ("6:0", "7:1")),
     Case("all", ("all",)),
     Case("none", ()),
+    Case("gpu-and-slice-by-uuid", ("2", "7:0"), is_by_uuid=True),
 )
 
 

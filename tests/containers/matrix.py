@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from containers import cases, corpus, images, inside
+from containers.agent import PodmanAgent, follows
 from containers.cases import CASES, Case
 from containers.engines.engine import SPEC, Engine, Request
 from containers.engines.containerd import Containerd
@@ -35,7 +36,7 @@ class Item:
 
 def container(case: Case) -> Callable[[Engine, Facts], list[str]]:
     def check(engine: Engine, facts: Facts) -> list[str]:
-        said = engine.run(Request(case.name, case.devices, inside.command(facts)))
+        said = engine.run(Request(case.name, case.names(facts), inside.command(facts)))
         return cases.problems(case, facts, inside.read(said))
     return check
 
@@ -66,6 +67,8 @@ ITEMS += [Item(PlainRunc, f"without {word}", missed(device, word, problem)) for 
 ITEMS += [Item(corpus.DockerCorpus, name, corpus.docker_starts(name)) for name in corpus.files("docker")]
 ITEMS += [Item(corpus.ContainerdCorpus, name, corpus.containerd_reads(name)) for name in corpus.files("containerd")]
 ITEMS.append(Item(Harness, "killed", leaves_nothing))
+# Last: the layout is another one afterwards.
+ITEMS += [Item(PodmanAgent, "a MIG change" if change else "as it is", follows(change)) for change in (False, True)]
 
 
 def run(place: Place, build: Path, chosen: list[Item]) -> int:

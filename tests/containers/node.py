@@ -81,6 +81,7 @@ class Node:
         self.folder = folder
         self.simulator = Simulator(build, folder / "sim")
         self.machine = Machine(name, NODE, folder / "machine")
+        self._made: dict[tuple[int, str], str] = {}  # as instances() says it
 
     @property
     def hardware(self) -> Path:
@@ -93,13 +94,22 @@ class Node:
         self.machine.boot(
             files, self.simulator.run_in_view(NODE), {**self.simulator.environment, "PATH": SYSTEM_PATH}
         )
-        created = [line for gpu, profiles in LAYOUT.items() for line in self._divide(gpu, profiles)]
-        return self._facts(created)
+        for gpu, profiles in LAYOUT.items():
+            self.check(["nvidia-smi", "-i", str(gpu), "-mig", "1"])
+            self.check(["nvidia-smi", "-r", "-i", str(gpu)])
+            self._divide(gpu, profiles)
+        return self._facts()
 
-    def _divide(self, gpu: int, profiles: Sequence[str]) -> list[str]:
-        self.check(["nvidia-smi", "-i", str(gpu), "-mig", "1"])
-        self.check(["nvidia-smi", "-r", "-i", str(gpu)])
-        return self.check(["nvidia-smi", "mig", "-i", str(gpu), "-cgi", ",".join(profiles), "-C"]).splitlines()
+    def divide_again(self, gpu: int, profiles: Sequence[str]) -> Facts:
+        """Another layout in the place of the one that is there."""
+        self.check(["nvidia-smi", "mig", "-i", str(gpu), "-dci"])
+        self.check(["nvidia-smi", "mig", "-i", str(gpu), "-dgi"])
+        self._divide(gpu, profiles)
+        return self._facts()
+
+    def _divide(self, gpu: int, profiles: Sequence[str]) -> None:
+        said = self.check(["nvidia-smi", "mig", "-i", str(gpu), "-cgi", ",".join(profiles), "-C"])
+        self._made |= instances(said.splitlines())
 
     # ---- programs on it ----
 
@@ -124,12 +134,12 @@ class Node:
 
     # ---- what is true of it ----
 
-    def _facts(self, created: Sequence[str]) -> Facts:
+    def _facts(self) -> Facts:
         profile = (SOURCE / "data" / "nodes" / f"{PROFILE}.yaml").read_text(encoding="utf-8")
         addresses = re.findall(r'^  - \{product: .*?pci: "([^"]+)"', profile, re.M)
         majors = re.search(r"^majors: \{(.*)\}", profile, re.M)[1]
         minors = dict(line.split() for line in self._driver_file("nvidia-caps/mig-minors").splitlines())
-        gpus = listed_gpus(self.check(["nvidia-smi", "-L"]), addresses, instances(created), minors)
+        gpus = listed_gpus(self.check(["nvidia-smi", "-L"]), addresses, self._made, minors)
         return Facts(
             gpus, {word.split(":")[0].strip(): int(word.split(":")[1]) for word in majors.split(",")},
             self._libraries(), self._files(), self._proc(),

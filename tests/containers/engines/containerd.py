@@ -3,13 +3,12 @@
 import time
 from pathlib import Path
 
-from containers.engines.engine import HERE, Engine, Request
+from containers.engines.engine import HERE, SYSTEM, Engine, Request
 from support.shell import Failure, Log
 from testbench import programs
 
 PROGRAMS = ("containerd", "containerd-shim-runc-v2", "ctr")
 START_SECONDS = 60
-SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def programs_folder(folder: Path) -> Path:
@@ -51,12 +50,17 @@ class Containerd(Engine):
         return [str(self.programs / "ctr"), "--address", self.socket, *words]
 
     def run(self, request: Request) -> str:
-        devices = [word for name in self.cdi_names(request) for word in ("--device", name)]
         return self.output(self.ctr(
-            "run", "--rm", "--rootfs", "--runc-binary", self.runc, "--runc-root", f"{self.place}/runc", "--cap-add",
-            "CAP_MKNOD", "--cgroup", f"{self.cgroup}/{request.name}", *devices, str(self.root_for(request)),
-            request.name, *request.command,
+            "run", "--rm", "--rootfs", "--runc-binary", self.runtime(), "--runc-root", f"{self.place}/runc",
+            "--cap-add", "CAP_MKNOD", "--cgroup", f"{self.cgroup}/{request.name}", *self.devices(request),
+            str(self.root_for(request)), request.name, *request.command,
         ))
+
+    def runtime(self) -> str:
+        return self.runc
+
+    def devices(self, request: Request) -> list[str]:
+        return [word for name in self.cdi_names(request) for word in ("--device", name)]
 
     def stop(self) -> None:
         self.node.machine.stop(self.name)

@@ -10,6 +10,18 @@ from support.shell import Failure
 HERE = Path(__file__).resolve().parent.parent
 SPEC = "/run/cdi/nvidia.json"
 KIND = "nvidia.com/gpu"
+SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"
+# What a host with cgroup v2 alone shows, as current distributions are: runc filters devices by eBPF there.
+# The machine's /sys lies over the host's, whose hierarchies /proc/self/mountinfo would still list.
+SHOW_UNIFIED = """set -e
+mkdir -p /run/.sys
+mount --rbind /sys /run/.sys
+while mountpoint -q /sys; do umount -l /sys; done
+mount --move /run/.sys /sys
+umount -l /sys/fs/cgroup
+mount -t cgroup2 none /sys/fs/cgroup
+exec "$@"
+"""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +36,8 @@ class Engine:
     """One engine on the node. What it writes lies below `scratch`, its cgroups below `cgroup`."""
 
     name = ""
+    UNIFIED = ("unshare", "--mount", "sh", "-c", SHOW_UNIFIED, "sh")
+    enter: tuple[str, ...] = ()  # begins the engine's command line
 
     def __init__(self, node: Node, image: Path) -> None:
         self.node = node
@@ -49,7 +63,7 @@ class Engine:
         return root
 
     def output(self, command: list[str]) -> str:
-        done = self.node.run(command, path=f"{HERE}:/usr/sbin:/usr/bin:/sbin:/bin")
+        done = self.node.run(command, path=f"{HERE}:{SYSTEM}")
         if done.returncode != 0:
             raise Failure(f"`{' '.join(command)}` exited {done.returncode}:\n{done.stderr}{done.stdout}")
         return done.stdout

@@ -12,9 +12,12 @@ class Podman(Engine):
         places = [word for option, name in folders.items() for word in (option, f"/run/{self.name}/{name}")]
         # It would raise limits that this host keeps it from raising, and make a network that nobody needs.
         limits = ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1000:1000", "--network", "none"]
-        devices = [word for name in self.cdi_names(request) for word in ("--device", name)]
         return self.output([
-            "podman", *places, "--storage-driver", "vfs", "--cgroup-manager", "cgroupfs", "--events-backend", "none",
-            "--runtime", self.runc, "run", "--rm", "--name", request.name, "--cgroup-parent", self.cgroup, *limits,
-            "--cap-add", "MKNOD", *devices, "--rootfs", str(self.root_for(request)), *request.command,
+            "podman", *places, "--storage-driver", "vfs", "--cgroup-manager", "cgroupfs",
+            "--events-backend", "none", "--runtime", self.runc, "run", "--rm", "--name", request.name,
+            "--cgroup-parent", self.cgroup, *limits, "--cap-add", "MKNOD", *self.devices(request),
+            "--rootfs", str(self.root_for(request)), *request.command,
         ])
+
+    def devices(self, request: Request) -> list[str]:
+        return [word for name in self.cdi_names(request) for word in ("--device", name)]
