@@ -96,7 +96,10 @@ std::vector<StopStep> Agent::StopSteps() {
        milliseconds(100),
        AtOnce([this] { control_.Stop(); }),
        {"control socket"}},
-      {"cdi", milliseconds(200), AtOnce([this] { cdi_.Stop(); }), {"cdi"}},
+      {"cdi",
+       milliseconds(200),
+       [this](const Done& done) { cdi_.Stop([done] { done({}); }); },
+       {"cdi"}},
       {"kubelet", milliseconds(50), AtOnce([this] { kubelet_.Stop(); }), {"kubelet"}},
       {"ledger", milliseconds(100), AtOnce([this] { return ledger_.Close(); }), {"ledger"}},
       // Whoever waits for events is back within a tick.
@@ -367,9 +370,11 @@ base::Result<void> RunAgent(AgentOptions options) {
   if (agent.wants_replacing()) result = ReplaceThisProcess(invoked);
   if (agent.wants_replacing() && !result.ok())
     log.Error("not replaced", base::ErrorFields(result.error()));
-  // Whoever is left in the driver is not waited for: the kernel ends it with the process.
-  if (agent.node().running()) {
-    log.Warn("a call of the driver has not come back: ended without it");
+  // Whoever is left in the driver or in a file system is not waited for: the kernel ends it with
+  // the process.
+  if (agent.node().running() || agent.writes_cdi()) {
+    log.Warn(agent.writes_cdi() ? "CDI files are still at work: ended without them"
+                                : "a call of the driver has not come back: ended without it");
     std::_Exit(result.ok() ? EXIT_SUCCESS : EXIT_FAILURE);
   }
   return result;

@@ -69,6 +69,8 @@ class Agent {
   [[nodiscard]] base::Result<std::vector<std::string>> Reload();
 
   [[nodiscard]] bool running() const { return running_; }
+  // Some thread has not come back from the files of CDI.
+  [[nodiscard]] bool writes_cdi() const { return cdi_.running(); }
   // While it runs.
   [[nodiscard]] Node& node() { return node_; }
   [[nodiscard]] LedgerKeeper& ledger() { return ledger_; }

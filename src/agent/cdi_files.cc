@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/files.h"
+#include "base/regular_file.h"
 #include "cdi/node_devices.h"
 #include "cdi/version.h"
 #include "service/cdi/generate.h"
@@ -116,9 +117,9 @@ class Publisher {
         service::cdi::MakeNodeDevices(inventory_, files, HooksOf(options_));
     const std::string bytes = base::ToJson(partita::cdi::ToValue(node));
     const std::string path = base::JoinPath(options_.run_directory, kDevicesFile);
-    const Result<std::string> now = base::ReadFile(path);
+    const Result<std::string> now = base::ReadRegularFile(path);
     if (now.ok() && *now == bytes) return {};
-    TRY_VOID(base::WriteFileAtomically(path, bytes, 0644, base::Heritage::kNothing));
+    TRY_VOID(base::ReplaceRegularFile(path, bytes, 0644));
     outcome_.written = true;
     return {};
   }

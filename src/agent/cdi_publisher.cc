@@ -31,7 +31,9 @@ CdiPublisher::CdiPublisher(
       spawn_(std::move(spawn)),
       settles_(loop.NewTimer("cdi-settles")) {}
 
-CdiPublisher::~CdiPublisher() { Stop(); }
+CdiPublisher::~CdiPublisher() {
+  if (thread_.joinable()) thread_.join();
+}
 
 void CdiPublisher::Start(CdiOptions options, service::inventory::Live& live, net::Task first) {
   subscription_ = live.Subscribe(
@@ -48,14 +50,13 @@ void CdiPublisher::Start(CdiOptions options, service::inventory::SnapshotPtr now
   Begin();
 }
 
-void CdiPublisher::Stop() {
-  started_ = false;
+void CdiPublisher::Stop(net::Task stopped) {
+  started_ = wished_ = false;
+  first_ = nullptr;
   subscription_.reset();
   settles_->Cancel();
-  if (thread_.joinable()) thread_.join();
-  // What it posted is for nobody.
-  alive_ = std::make_shared<bool>(true);
-  running_ = wished_ = false;
+  if (!running_) return stopped();
+  stopped_ = std::move(stopped);
 }
 
 void CdiPublisher::Published(const service::inventory::SnapshotPtr& snapshot,
@@ -104,6 +105,8 @@ void CdiPublisher::RunOnThread(net::Task job) {
 
 void CdiPublisher::Ended(const CdiOutcome& outcome) {
   running_ = false;
+  // What it says is for nobody.
+  if (stopped_) return std::exchange(stopped_, nullptr)();
   Tell(outcome);
   last_ = outcome;
   if (first_) std::exchange(first_, nullptr)();

@@ -37,8 +37,10 @@ class CdiPublisher {
   void Start(CdiOptions options, service::inventory::Live& live, net::Task first);
   // The same without a subscription: somebody else calls Published.
   void Start(CdiOptions options, service::inventory::SnapshotPtr now, net::Task first);
-  // The files stay.
-  void Stop();
+  // The files stay. `stopped` is called when no thread is at them any more: one that hangs in a
+  // file system is not waited for here.
+  void Stop(net::Task stopped);
+  [[nodiscard]] bool running() const { return running_; }
 
   void Published(const service::inventory::SnapshotPtr& snapshot,
                  const service::inventory::Changes& changes);
@@ -70,7 +72,7 @@ class CdiPublisher {
   std::shared_ptr<void> subscription_;
   service::inventory::SnapshotPtr snapshot_;
   bool started_ = false, running_ = false, wished_ = false;
-  net::Task first_;
+  net::Task first_, stopped_;
   std::thread thread_;
   std::optional<CdiOutcome> last_;
   std::vector<std::string> told_;

@@ -147,9 +147,16 @@ TEST_F(CdiPublisherTest, OtherOptionsAreWrittenToo) {
 }
 
 TEST_F(CdiPublisherTest, WhatEndsAfterTheStopIsForNobody) {
+  int stops = 0;
   Start();
-  publisher_.Stop();
+  publisher_.Stop([&] { ++stops; });
+  loop_.RunUntilIdle();
+  // Its thread may hang; that is for whoever stops it to judge.
+  EXPECT_EQ(stops, 0);
+  EXPECT_TRUE(publisher_.running());
   Work();
+  EXPECT_EQ(stops, 1);
+  EXPECT_FALSE(publisher_.running());
   EXPECT_EQ(firsts_, 0);
   publisher_.Published(Snap(2), Shape());
   loop_.Advance(std::chrono::seconds(1));

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "cdi/text.h"
 #include "cdi/validate.h"
@@ -32,7 +33,7 @@ base::Result<bool> IsFile(const std::string& path) {
 }
 
 base::Result<Spec> Load(const std::string& path) {
-  TRY(text, base::ReadFile(path));
+  TRY(text, base::ReadRegularFile(path));
   TRY(spec, Parse(std::move(text), path));
   TRY_VOID(Check(spec), "{}", path);
   return spec;

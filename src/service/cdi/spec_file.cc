@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/files.h"
+#include "base/regular_file.h"
 #include "base/text.h"
 #include "cdi/text.h"
 #include "cdi/validate.h"
@@ -41,10 +42,7 @@ Result<void> CheckAlone(const std::string& path, const std::string& kind) {
   for (const std::string& name : *names) {
     if (name == NameOf(path) || !IsSpecName(name)) continue;
     const std::string other = base::JoinPath(folder, name);
-    struct stat about {};
-    // A pipe would wait for its writer.
-    if (stat(other.c_str(), &about) != 0 || !S_ISREG(about.st_mode)) continue;
-    Result<std::string> text = base::ReadFile(other);
+    Result<std::string> text = base::ReadRegularFile(other);
     if (!text.ok()) continue;
     const Result<Spec> spec = partita::cdi::Parse(*std::move(text), other);
     if (!spec.ok() || spec->kind != kind) continue;
@@ -59,7 +57,7 @@ bool IsWritten(const std::string& path, std::string_view bytes) {
   struct stat about {};
   if (stat(path.c_str(), &about) != 0 || (about.st_mode & 07777U) != kMode) return false;
   if (static_cast<std::size_t>(about.st_size) != bytes.size()) return false;
-  const Result<std::string> now = base::ReadFile(path);
+  const Result<std::string> now = base::ReadRegularFile(path);
   return now.ok() && *now == bytes;
 }
 
@@ -71,7 +69,7 @@ Result<Written> WriteSpecFile(const std::string& path, const Spec& spec) {
   TRY_VOID(base::MakeDirectories(std::string(FolderOf(path)), 0755));
   TRY_VOID(CheckAlone(path, spec.kind));
   if (IsWritten(path, bytes)) return Written::kUnchanged;
-  TRY_VOID(base::WriteFileAtomically(path, bytes, kMode, base::Heritage::kNothing));
+  TRY_VOID(base::ReplaceRegularFile(path, bytes, kMode));
   return Written::kNew;
 }
 
