@@ -39,15 +39,20 @@ const std::vector<std::string> kFileOptions = {"ro", "nosuid", "nodev", "rbind",
 // Not read-only: whoever connects to a socket writes to it.
 const std::vector<std::string> kSocketOptions = {"nosuid", "nodev", "rbind", "rprivate", "noexec"};
 
-base::Error Missing(const std::string& node, std::string_view of, const Places& places) {
-  return base::MakeError(ErrorCode::kNotFound, "{} is missing, which {} needs",
-                         base::JoinPath(places.dev_root, node), of);
-}
-
-// With what a person can do: the driver's own tool makes nodes.
-base::Error MissingGpu(const std::string& node, const model::Gpu& gpu, const Places& places) {
-  return Missing(node, Called(gpu), places)
-      .WithHint("nvidia-modprobe -u -c " + std::to_string(gpu.minor->value()) + " makes it");
+// A node that is not there, or stands for another device; the driver's own tool makes it.
+base::Error Missing(const std::string& node,
+                    std::string_view of,
+                    std::string_view tool,
+                    const DeviceFiles& devices,
+                    const Places& places) {
+  const std::string path = base::JoinPath(places.dev_root, node);
+  const auto foreign = devices.foreign.find(node);
+  if (foreign == devices.foreign.end()) {
+    return base::MakeError(ErrorCode::kNotFound, "{} is missing, which {} needs", path, of)
+        .WithHint(fmt::format("{} makes it", tool));
+  }
+  return base::MakeError(ErrorCode::kConflict, "{} {}, which {} needs", path, foreign->second, of)
+      .WithHint(fmt::format("remove it; {} makes the right one", tool));
 }
 
 Result<std::string> GpuNode(const model::Gpu& gpu,
@@ -58,7 +63,10 @@ Result<std::string> GpuNode(const model::Gpu& gpu,
                            Called(gpu));
   }
   std::string node = fmt::format("/dev/nvidia{}", gpu.minor->value());
-  if (!devices.nodes.contains(node)) return MissingGpu(node, gpu, places);
+  if (!devices.nodes.contains(node)) {
+    return Missing(node, Called(gpu), fmt::format("nvidia-modprobe -u -c {}", *gpu.minor), devices,
+                   places);
+  }
   return node;
 }
 
@@ -74,8 +82,7 @@ Result<std::string> CapabilityNode(const std::optional<model::CapabilityMinor>& 
   }
   std::string node = fmt::format("/dev/nvidia-caps/nvidia-cap{}", minor->value());
   if (!devices.nodes.contains(node)) {
-    return Missing(node, of, places)
-        .WithHint(fmt::format("nvidia-modprobe -f {} makes it", access_file));
+    return Missing(node, of, fmt::format("nvidia-modprobe -f {}", access_file), devices, places);
   }
   return node;
 }

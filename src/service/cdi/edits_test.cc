@@ -105,6 +105,16 @@ TEST(Edits, MissingGpuNodeIsNamed) {
             "/run/nvidia/driver/dev/nvidia0 is missing, which GPU 0 needs");
 }
 
+TEST(Edits, ForeignGpuNodeIsNamedForWhatItIs) {
+  DeviceFiles devices;
+  devices.foreign["/dev/nvidia0"] = "is device 1:5, not the driver's 195:0";
+  const auto edits = GpuEdits(testing::SampleGpu(), devices, {}, {});
+  ASSERT_FALSE(edits.ok());
+  EXPECT_EQ(edits.error().ToString(),
+            "/dev/nvidia0 is device 1:5, not the driver's 195:0, which GPU 0 needs");
+  EXPECT_EQ(edits.error().hint(), "remove it; nvidia-modprobe -u -c 0 makes the right one");
+}
+
 TEST(Edits, GpuHasItsDrmNodesAndTheirLinks) {
   DeviceFiles devices = testing::SampleNodes();
   const model::Gpu gpu = testing::SampleGpu();

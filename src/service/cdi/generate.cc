@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "cdi/validate.h"
 #include "service/cdi/selection.h"
@@ -245,7 +246,19 @@ class Builder {
     return numbers;
   }
 
+  // Those of a GPU or slice were told with it.
+  void TellForeign() {
+    for (const auto& [path, why] : devices_.foreign) {
+      const std::string node = base::JoinPath(places_.dev_root, path);
+      const bool told = std::any_of(
+          out_.left_out.begin(), out_.left_out.end(),
+          [&](const base::Error& error) { return error.ToString().starts_with(node + " "); });
+      if (!told) out_.warnings.push_back(fmt::format("{} {}: it is left out", node, why));
+    }
+  }
+
   Result<Generated> Finish() {
+    TellForeign();
     Simplify(out_.spec);
     if (options_.all_device && with_all_) AddAllDevice(out_.spec);
     if (options_.version_max) {
