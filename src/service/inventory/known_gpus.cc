@@ -1,6 +1,7 @@
 #include "service/inventory/known_gpus.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -130,12 +131,38 @@ void KnownGpus::Unanswered(const model::PciAddress& pci, const model::Fault& fau
   Forget(known);
 }
 
+bool KnownGpus::IsUnlisted(const Known& known) {
+  return known.on_bus && known.fault && known.fault->kind == model::FaultKind::kMissing;
+}
+
+bool KnownGpus::AnyUnlisted() const {
+  return std::any_of(gpus_.begin(), gpus_.end(),
+                     [](const auto& each) { return IsUnlisted(each.second); });
+}
+
+std::map<model::PciAddress, model::GpuIndex> KnownGpus::Indexes() const {
+  std::map<model::PciAddress, model::GpuIndex> indexes;
+  std::set<model::GpuIndex> taken;
+  for (const bool heard : {true, false}) {
+    for (const auto& [pci, known] : gpus_) {
+      const auto identity = known.parts.find(Part::kIdentity);
+      const bool read = identity != known.parts.end() && identity->second.read;
+      // The driver counts without those that are gone or that it does not list.
+      if (read != heard || !known.gpu.index || !known.on_bus || IsUnlisted(known)) continue;
+      if (taken.insert(*known.gpu.index).second) indexes.emplace(pci, *known.gpu.index);
+    }
+  }
+  return indexes;
+}
+
 hw::nvml::Facts KnownGpus::Facts() const {
   hw::nvml::Facts facts;
+  const std::map<model::PciAddress, model::GpuIndex> indexes = Indexes();
   for (const auto& [pci, known] : gpus_) {
     model::Gpu gpu = known.gpu;
     gpu.faults.clear();
-    if (!known.on_bus) gpu.index.reset();  // the driver counts without it
+    const auto index = indexes.find(pci);
+    gpu.index = index != indexes.end() ? std::optional(index->second) : std::nullopt;
     if (known.fault) gpu.faults.push_back(*known.fault);
     // A list that nobody asked for is not an empty one.
     const auto holders = known.parts.find(Part::kHolders);

@@ -54,6 +54,9 @@ class KnownGpus {
   // The GPU's job was given up, or refused because an earlier one still runs.
   void Unanswered(const model::PciAddress& pci, const model::Fault& fault);
 
+  // Some GPU of the bus is none of the driver's library.
+  [[nodiscard]] bool AnyUnlisted() const;
+
   // GPUs and problems as a reader of everything would have them.
   [[nodiscard]] hw::nvml::Facts Facts() const;
   [[nodiscard]] std::map<model::PciAddress, Stale> stale() const;
@@ -79,6 +82,10 @@ class KnownGpus {
   };
 
   static void Forget(Known& known);
+  [[nodiscard]] static bool IsUnlisted(const Known& known);
+  // The index of each, by address: the driver's of now, and of one that was heard in an earlier
+  // session what nobody else has now.
+  [[nodiscard]] std::map<model::PciAddress, model::GpuIndex> Indexes() const;
   static void Take(const hw::nvml::PartAnswer& part, Known& known);
 
   std::map<model::PciAddress, Known> gpus_;

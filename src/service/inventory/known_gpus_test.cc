@@ -75,6 +75,32 @@ TEST_F(KnownGpusTest, ANewSessionIsAskedForEverythingAndItsOwnProfiles) {
   EXPECT_TRUE(known_.stale().empty());
 }
 
+TEST(KnownGpus, TwoNeverHaveOneIndex) {
+  const model::GpuIndex zero(0);
+  KnownGpus known({{kFirst, model::GpuUuid("GPU-1"), "A100", zero, std::nullopt},
+                   {kSecond, model::GpuUuid("GPU-2"), "A100", zero, std::nullopt}});
+  known.OnBus({kFirst, kSecond});
+  const auto index = [&](std::size_t gpu) { return known.Facts().gpus.at(gpu).index; };
+  EXPECT_EQ(index(0), zero);
+  EXPECT_EQ(index(1), std::nullopt);
+  // What is heard holds against what is remembered.
+  known.Absorb(kSecond, Answer(Gpu(kSecond, "GPU-2"), kShape), At(1));
+  EXPECT_EQ(index(0), std::nullopt);
+  EXPECT_EQ(index(1), zero);
+}
+
+TEST_F(KnownGpusTest, TheDriverCountsWithoutWhatItDoesNotList) {
+  known_.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), kShape), At(1));
+  EXPECT_FALSE(known_.AnyUnlisted());
+  known_.NewSession();
+  GpuAnswer missing;
+  missing.fault = model::Fault{model::FaultKind::kMissing, "not listed"};
+  known_.Absorb(kFirst, missing, At(2));
+  EXPECT_TRUE(known_.AnyUnlisted());
+  EXPECT_EQ(Of(kFirst).index, std::nullopt);
+  EXPECT_EQ(Of(kFirst).uuid, model::GpuUuid("GPU-1"));
+}
+
 TEST_F(KnownGpusTest, OneThatSaysNothingOfItselfIsNobodysPeer) {
   model::Gpu silent = Gpu(kFirst, "GPU-1");
   silent.uuid.reset();

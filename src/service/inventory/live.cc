@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include "base/text.h"
 #include "hw/assemble.h"
+#include "hw/device_nodes.h"
 #include "hw/merge.h"
 #include "hw/nvml/job_fault.h"
 
@@ -113,9 +115,14 @@ void Live::Begin(MayReopen may_reopen) {
   driver_heard_ = false;
   if (may_reopen == MayReopen::kYes) reopen_wanted_ = reopen_refused_ = false;
   ScanBus();
-  // The library knows the GPUs that the driver had when it was opened, and no others.
-  if (session_ == 0) opened_for_ = hw::BoundToNvidia(bus_);
-  if (opened_for_ != hw::BoundToNvidia(bus_) && may_reopen == MayReopen::kYes && Reopen()) return;
+  // The library knows the GPUs that the driver had when it was opened, of those the ones whose node
+  // it could open, and no others.
+  if (session_ == 0) {
+    opened_for_ = hw::BoundToNvidia(bus_);
+    opened_with_ = hw::ListDeviceNodes(options_.root);
+  }
+  const bool others = opened_for_ != hw::BoundToNvidia(bus_) || NodeCame();
+  if (others && may_reopen == MayReopen::kYes && Reopen()) return;
   for (const model::PciAddress& pci : known_.addresses()) {
     if (late_.contains(pci))
       missed_ |= parts_;
@@ -137,6 +144,16 @@ void Live::ScanBus() {
     // Nothing vanishes because it could not be listed.
     problems_.push_back({"", bus.error()});
   }
+}
+
+bool Live::NodeCame() const {
+  if (!known_.AnyUnlisted()) return false;
+  const std::vector<model::DeviceNode> nodes = hw::ListDeviceNodes(options_.root);
+  return std::any_of(nodes.begin(), nodes.end(), [&](const model::DeviceNode& node) {
+    const std::optional<std::string_view> rest = base::WithoutPrefix(node.path, "/dev/nvidia");
+    return rest && base::ParseUnsigned(*rest) &&
+           std::find(opened_with_.begin(), opened_with_.end(), node) == opened_with_.end();
+  });
 }
 
 void Live::AskDriver() {

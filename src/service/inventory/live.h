@@ -81,6 +81,8 @@ class Live {
   enum class MayReopen : bool { kNo, kYes };
   void Begin(MayReopen may_reopen = MayReopen::kYes);
   void ScanBus();
+  // Some GPU is not listed by the library, and a node came that may be its.
+  [[nodiscard]] bool NodeCame() const;
   void AskDriver();
   void AskGpu(const model::PciAddress& pci);
   // A GPU answers whose links were not read in this session, or not since its MIG mode changed,
@@ -112,10 +114,11 @@ class Live {
   std::optional<model::Driver> driver_;
   std::optional<base::Error> driver_error_;
   std::uint32_t count_ = 0;
-  std::uint64_t session_ = 0;                  // that the answers came from; 0: none
-  std::vector<model::PciAddress> opened_for_;  // the bus as it was then
-  std::uint64_t links_of_ = 0;                 // the session in which links were asked for…
-  std::map<model::PciAddress, bool> linked_;   // …of which GPUs, and whether MIG was on
+  std::uint64_t session_ = 0;                   // that the answers came from; 0: none
+  std::vector<model::PciAddress> opened_for_;   // the bus as it was then
+  std::vector<model::DeviceNode> opened_with_;  // the device nodes as they were then
+  std::uint64_t links_of_ = 0;                  // the session in which links were asked for…
+  std::map<model::PciAddress, bool> linked_;    // …of which GPUs, and whether MIG was on
   std::map<model::PciAddress, hw::nvml::LinksOfGpu> heard_links_;
   hw::nvml::NodeLinks links_;
 
