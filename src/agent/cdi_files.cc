@@ -1,6 +1,10 @@
 #include "agent/cdi_files.h"
 
+#include <sys/stat.h>
+
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/files.h"
 #include "base/regular_file.h"
@@ -132,7 +136,28 @@ class Publisher {
 }  // namespace
 
 CdiOutcome PublishCdi(const CdiOptions& options, const model::Inventory& inventory) {
-  return Publisher(options, inventory).Run();
+  CdiOutcome outcome = Publisher(options, inventory).Run();
+  outcome.left = LookAtCdi(options);
+  return outcome;
+}
+
+std::string LookAtCdi(const CdiOptions& options) {
+  std::string text;
+  const auto add = [&](const std::string& path) {
+    struct stat about {};
+    if (stat(path.c_str(), &about) != 0) return;
+    text +=
+        fmt::format("{} {}:{} {:o} {} {} {}.{}\n", path, about.st_dev, about.st_ino, about.st_mode,
+                    about.st_uid, about.st_size, about.st_ctim.tv_sec, about.st_ctim.tv_nsec);
+  };
+  const Result<std::vector<std::string>> names = base::ListDirectory(options.directory);
+  if (names.ok()) {
+    for (const std::string& name : *names) {
+      if (service::cdi::IsSpecName(name)) add(base::JoinPath(options.directory, name));
+    }
+  }
+  add(base::JoinPath(options.run_directory, kDevicesFile));
+  return text;
 }
 
 }  // namespace partita::agent

@@ -27,6 +27,7 @@ struct CdiOutcome {
   std::size_t devices = 0;        // in nvidia.yaml
   bool written = false;           // a file became another
   std::vector<std::string> news;  // what was left out, and warnings
+  std::string left;               // the files as they were left: LookAtCdi
   // Why a file is not of this inventory: the one before is still there.
   std::optional<base::Error> problem;
 };
@@ -35,5 +36,9 @@ struct CdiOutcome {
 // at every moment. A GPU that cannot be described is left out of it; without any the old file
 // stays. Blocks on files only.
 [[nodiscard]] CdiOutcome PublishCdi(const CdiOptions& options, const model::Inventory& inventory);
+
+// Which files engines and partita-hook find there now, in a text that is another as soon as one
+// comes, goes or changes. A few calls of stat: nothing is opened.
+[[nodiscard]] std::string LookAtCdi(const CdiOptions& options);
 
 }  // namespace partita::agent

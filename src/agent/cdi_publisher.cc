@@ -18,17 +18,22 @@ constexpr std::chrono::milliseconds kSettles{200};
 }  // namespace
 
 CdiPublisher::CdiPublisher(net::Loop& loop, base::Log& log, net::Task changed)
-    : CdiPublisher(loop, log, std::move(changed), PublishCdi, [this](net::Task job) {
-        RunOnThread(std::move(job));
-      }) {}
+    : CdiPublisher(
+          loop,
+          log,
+          std::move(changed),
+          PublishCdi,
+          [this](net::Task job) { RunOnThread(std::move(job)); },
+          LookAtCdi) {}
 
 CdiPublisher::CdiPublisher(
-    net::Loop& loop, base::Log& log, net::Task changed, Work work, Spawn spawn)
+    net::Loop& loop, base::Log& log, net::Task changed, Work work, Spawn spawn, Look look)
     : loop_(loop),
       log_(log),
       changed_(std::move(changed)),
       work_(std::move(work)),
       spawn_(std::move(spawn)),
+      look_(std::move(look)),
       settles_(loop.NewTimer("cdi-settles")) {}
 
 CdiPublisher::~CdiPublisher() {
@@ -66,7 +71,12 @@ void CdiPublisher::Published(const service::inventory::SnapshotPtr& snapshot,
 }
 
 void CdiPublisher::Looked() {
-  if (!problem_.empty()) Wish();
+  if (!started_ || running_ || settles_->armed()) return;
+  if (!problem_.empty()) return Wish();
+  if (!last_ || look_(options_) == last_->left) return;
+  log_.Warn("somebody changed CDI files: they are looked at anew",
+            {{LogKey::kPath, options_.directory}});
+  Wish();
 }
 
 void CdiPublisher::SetOptions(CdiOptions options) {

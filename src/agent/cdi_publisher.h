@@ -24,10 +24,12 @@ class CdiPublisher {
   // For tests: what is done, and on which thread.
   using Work = std::function<CdiOutcome(const CdiOptions&, const model::Inventory&)>;
   using Spawn = std::function<void(net::Task job)>;
+  using Look = std::function<std::string(const CdiOptions&)>;
 
   // `changed` is called when problem() becomes another.
   CdiPublisher(net::Loop& loop, base::Log& log, net::Task changed = nullptr);
-  CdiPublisher(net::Loop& loop, base::Log& log, net::Task changed, Work work, Spawn spawn);
+  CdiPublisher(
+      net::Loop& loop, base::Log& log, net::Task changed, Work work, Spawn spawn, Look look);
   CdiPublisher(const CdiPublisher&) = delete;
   CdiPublisher& operator=(const CdiPublisher&) = delete;
   ~CdiPublisher();
@@ -44,7 +46,8 @@ class CdiPublisher {
 
   void Published(const service::inventory::SnapshotPtr& snapshot,
                  const service::inventory::Changes& changes);
-  // After a look that found nothing new: what failed is tried again.
+  // After a look that found nothing new: what failed is tried again, and what somebody else removed
+  // or changed is written again.
   void Looked();
   // Another configuration; written at once where it makes a difference.
   void SetOptions(CdiOptions options);
@@ -66,6 +69,7 @@ class CdiPublisher {
   net::Task changed_;
   Work work_;
   Spawn spawn_;
+  Look look_;
   CdiOptions options_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   std::unique_ptr<net::Timer> settles_;

@@ -50,15 +50,19 @@ class CdiPublisherTest : public ::testing::Test {
   std::deque<net::Task> jobs_;
   std::vector<std::uint64_t> done_;  // generations
   CdiOutcome outcome_;
+  std::string there_;  // what a look at the files says
   int firsts_ = 0, changes_ = 0;
-  CdiPublisher publisher_{loop_, log_, [this] { ++changes_; },
+  CdiPublisher publisher_{loop_,
+                          log_,
+                          [this] { ++changes_; },
                           [this](const CdiOptions&, const model::Inventory& inventory) {
                             done_.push_back(inventory.generation);
                             CdiOutcome outcome = outcome_;
                             outcome.generation = inventory.generation;
                             return outcome;
                           },
-                          [this](net::Task job) { jobs_.push_back(std::move(job)); }};
+                          [this](net::Task job) { jobs_.push_back(std::move(job)); },
+                          [this](const CdiOptions&) { return there_; }};
 };
 
 TEST_F(CdiPublisherTest, TellsWhenTheFirstFilesAreThere) {
@@ -120,6 +124,27 @@ TEST_F(CdiPublisherTest, TheSameFailureIsToldOnceAndTriedAgain) {
   EXPECT_EQ(publisher_.problem(), "");
   EXPECT_EQ(Count("CDI files are up to date again"), 1);
   // What is well is not done again for nothing.
+  publisher_.Looked();
+  loop_.Advance(milliseconds(200));
+  EXPECT_TRUE(jobs_.empty());
+}
+
+TEST_F(CdiPublisherTest, WhatSomebodyElseChangedIsWrittenAgain) {
+  outcome_.left = there_ = "ours";
+  Start();
+  Work();
+  publisher_.Looked();
+  loop_.Advance(milliseconds(200));
+  EXPECT_TRUE(jobs_.empty());
+  there_ = "";
+  publisher_.Looked();
+  publisher_.Looked();
+  loop_.Advance(milliseconds(200));
+  ASSERT_EQ(jobs_.size(), 1U);
+  there_ = "ours";
+  Work();
+  EXPECT_EQ(Count("somebody changed CDI files"), 1);
+  // Its own writing is nothing to it.
   publisher_.Looked();
   loop_.Advance(milliseconds(200));
   EXPECT_TRUE(jobs_.empty());

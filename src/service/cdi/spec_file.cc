@@ -24,8 +24,6 @@ using partita::cdi::Spec;
 constexpr mode_t kMode = 0644;  // engines of ordinary users read it too
 constexpr std::string_view kYaml = ".yaml", kJson = ".json";
 
-bool IsSpecName(std::string_view name) { return name.ends_with(kYaml) || name.ends_with(kJson); }
-
 Result<std::string> Render(const std::string& path, const Spec& spec) {
   if (path.ends_with(kJson)) return partita::cdi::ToJson(spec);
   if (path.ends_with(kYaml)) return partita::cdi::ToYaml(spec);
@@ -62,6 +60,8 @@ bool IsWritten(const std::string& path, std::string_view bytes) {
 }
 
 }  // namespace
+
+bool IsSpecName(std::string_view name) { return name.ends_with(kYaml) || name.ends_with(kJson); }
 
 Result<Written> WriteSpecFile(const std::string& path, const Spec& spec) {
   TRY_VOID(partita::cdi::CheckToWrite(spec), "{}", path);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "cdi/spec.h"
@@ -10,6 +11,9 @@
 namespace partita::service::cdi {
 
 enum class Written : std::uint8_t { kNew, kUnchanged };
+
+// A name that engines read: "x.yaml" or "x.json".
+[[nodiscard]] bool IsSpecName(std::string_view name);
 
 // YAML or JSON by the name's ending, which must be one of the two: nobody reads "x.yml" (kInvalid).
 // Whoever reads the directory finds the old file or the new one, readable for everybody. Bytes that
