@@ -22,6 +22,21 @@ run 1 on_node partita cdi generate --cdi-version-max 0.3.0
 run 2 on_node partita cdi generate --driver-root /run/partita-sim --library-search-path /opt
 complains "/opt is not below the driver root /run/partita-sim"
 
+# A GPU whose node is missing or another device: the driver's library does not even list it.
+up mixed
+for other in "" "c 1 5" "c 195 7"; do
+  on_node rm -f /dev/nvidia1
+  # shellcheck disable=SC2086: words
+  [ -z "$other" ] || on_node mknod -m 666 /dev/nvidia1 $other
+  run 1 on_node partita cdi generate
+  complains "/dev/nvidia1 is" "which the GPU at" "with --best-effort"
+  silent out
+  run 3 on_node partita cdi generate --best-effort
+  complains "/dev/nvidia1 is"
+  shows "path: /dev/nvidia2"
+done
+node=h200-vm
+
 # Another tool's file of the same kind.
 mkdir "$work/cdi"
 run 0 on_node partita cdi generate "$work/cdi/other.json"

@@ -119,6 +119,12 @@ class Builder {
 
   Result<void> AddSubjects(Selection selection) {
     out_.left_out = std::move(selection.broken);
+    for (const model::Gpu* gpu : selection.unlisted) {
+      if (std::optional<base::Error> why = WhyUnlisted(*gpu))
+        out_.left_out.push_back(*std::move(why));
+      else
+        selection.nothing.push_back("the driver does not list " + Called(*gpu));
+    }
     for (const Subject& subject : selection.subjects) {
       Result<void> added = AddSubject(subject);
       if (!added.ok()) out_.left_out.push_back(std::move(added).error());
@@ -127,6 +133,18 @@ class Builder {
     if (out_.spec.devices.empty()) return TellNoDevice(selection.nothing);
     out_.warnings.insert(out_.warnings.end(), selection.nothing.begin(), selection.nothing.end());
     return {};
+  }
+
+  // The library lists no GPU whose node it cannot open, and gives its index to the next one.
+  // Nothing is wrong with one that the driver was told to leave alone, or that is not shown to us
+  // at all.
+  [[nodiscard]] std::optional<base::Error> WhyUnlisted(const model::Gpu& gpu) const {
+    if (!gpu.minor || devices_.excluded.contains(gpu.pci)) return std::nullopt;
+    const Result<ContainerEdits> edits = GpuEdits(gpu, devices_, places_, options_.hooks);
+    if (!edits.ok()) return edits.error();
+    return base::MakeError(ErrorCode::kUnavailable,
+                           "the driver does not list {}, though its node is there", Called(gpu))
+        .WithHint("see the kernel log, and whether this process may open its node");
   }
 
   Result<void> AddSubject(const Subject& subject) {

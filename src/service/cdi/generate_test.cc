@@ -140,6 +140,30 @@ TEST(Generate, G8AMissingNodeFailsUnlessTheRestWillDo) {
   EXPECT_EQ(made->left_out.size(), 1U);
 }
 
+// The library gives the index of such a GPU to the next one.
+TEST(Generate, AGpuWithoutItsNodeIsRefusedThoughTheDriverDoesNotListIt) {
+  Case each;
+  model::Gpu unlisted = testing::SampleGpu();
+  unlisted.index.reset();
+  unlisted.pci.bus = 0x5e;
+  unlisted.minor = model::DeviceMinor(1);
+  unlisted.faults = {{model::FaultKind::kMissing, "x"}};
+  each.node.gpus.push_back(unlisted);
+  const std::string why = "/dev/nvidia1 is missing, which the GPU at 0000:5e:00.0 needs";
+  EXPECT_EQ(DevicesOf(each.Make()), Names{why});
+  each.options.best_effort = true;
+  const auto made = each.Make();
+  EXPECT_EQ(DevicesOf(made), (Names{"0", testing::kGpuUuid, "all"}));
+  ASSERT_EQ(made->left_out.size(), 1U);
+  EXPECT_EQ(made->left_out[0].ToString(), why);
+  each.options.best_effort = false;
+  testing::Put(each.devices, "/dev/nvidia1", 195, 1);
+  EXPECT_EQ(DevicesOf(each.Make()),
+            Names{"the driver does not list the GPU at 0000:5e:00.0, though its node is there"});
+  each.devices.excluded.insert(unlisted.pci);
+  EXPECT_EQ(each.Make()->warnings, Names{"the driver does not list the GPU at 0000:5e:00.0"});
+}
+
 TEST(Generate, G9EmptyNamesEveryReason) {
   Case empty;
   empty.node.gpus[0].mig = model::Mig();

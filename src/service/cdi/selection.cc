@@ -114,7 +114,7 @@ Selection SelectAll(const model::Inventory& inventory) {
     if (IsDisplayBoard(gpu)) {
       selection.nothing.push_back(Called(gpu) + " is for a display alone");
     } else if (IsUnlisted(gpu)) {
-      selection.nothing.push_back("the driver does not list " + Called(gpu));
+      selection.unlisted.push_back(&gpu);
     } else if (std::optional<base::Error> broken = WhyBroken(gpu)) {
       selection.broken.push_back(*std::move(broken));
     } else if (!gpu.mig || !gpu.mig->enabled) {

@@ -21,6 +21,8 @@ struct Selection {
   std::vector<Subject> subjects;
   std::vector<base::Error> broken;   // GPUs that should be here and cannot
   std::vector<std::string> nothing;  // why a GPU offers nothing though it is well
+  // On the bus, but none of the driver's library, which counts without them.
+  std::vector<const model::Gpu*> unlisted;
 };
 
 // GPUs that are not in MIG mode, and every MIG device.

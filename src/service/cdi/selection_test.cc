@@ -55,14 +55,14 @@ TEST(Selection, ABrokenGpuSaysWhy) {
   EXPECT_EQ(selection.broken[0].ToString(), "GPU 0: it is lost");
 }
 
-TEST(Selection, AGpuThatTheDriverDoesNotListIsNoError) {
+TEST(Selection, AGpuThatTheDriverDoesNotListIsApart) {
   model::Inventory node = TwoGpus();
   node.gpus[0].index.reset();
   node.gpus[0].faults = {{model::FaultKind::kMissing, "x"}};
   const Selection selection = SelectAll(node);
   EXPECT_TRUE(selection.broken.empty());
-  EXPECT_EQ(selection.nothing,
-            std::vector<std::string>{"the driver does not list the GPU at 0000:3b:00.0"});
+  EXPECT_TRUE(selection.nothing.empty());
+  EXPECT_EQ(selection.unlisted, std::vector<const model::Gpu*>{&node.gpus[0]});
 }
 
 TEST(Selection, ByEveryNameThatThereIs) {
