@@ -8,7 +8,9 @@
 
 #include "base/files.h"
 #include "base/regular_file.h"
+#include "base/sha256.h"
 #include "cdi/node_devices.h"
+#include "cdi/text.h"
 #include "cdi/version.h"
 #include "service/cdi/generate.h"
 #include "service/cdi/jit.h"
@@ -29,6 +31,9 @@ using service::cdi::NodeFilesOptions;
 constexpr const char* kGpuFile = "nvidia.yaml";
 constexpr const char* kManagementFile = "management.nvidia.com-gpu.yaml";
 constexpr const char* kDevicesFile = "devices.json";
+// By which the management file is known as ours: other tools write one of that name too. Digests, a
+// line each, of what was written last and before that: a crash may come in between.
+constexpr const char* kManagementDigests = "management.sha256";
 // The newest that the engines in use read without a switch.
 constexpr partita::cdi::Version kNewest{0, 7, 0};
 
@@ -59,25 +64,25 @@ class Publisher {
   }
 
   CdiOutcome Run() && {
-    if (!inventory_.driver) {
-      Note(base::Error(base::ErrorCode::kNoDriver, "no driver answers"));
-      return std::move(outcome_);
-    }
-    Result<NodeFiles> files = ReadFiles(options_, inventory_);
-    if (!files.ok()) {
-      Note(std::move(files).error());
-      return std::move(outcome_);
-    }
-    outcome_.news = files->driver.warnings;
-    Note(WriteGpus(*files));
-    if (options_.management) Note(WriteManagement(*files));
-    Note(WriteDevices(*files));
+    Note(WriteAll());
+    // Also where no driver answers: what is no longer granted is taken back.
+    if (!options_.management) Note(TakeBackManagement());
     return std::move(outcome_);
   }
 
  private:
   void Note(Result<void> end) {
     if (!end.ok() && !outcome_.problem) outcome_.problem = std::move(end).error();
+  }
+
+  Result<void> WriteAll() {
+    if (!inventory_.driver) return base::Error(base::ErrorCode::kNoDriver, "no driver answers");
+    TRY(files, ReadFiles(options_, inventory_));
+    outcome_.news = files.driver.warnings;
+    Note(WriteGpus(files));
+    if (options_.management) Note(WriteManagement(files));
+    Note(WriteDevices(files));
+    return {};
   }
 
   [[nodiscard]] Result<GenerateOptions> Common() const {
@@ -106,7 +111,35 @@ class Publisher {
     options.mode = service::cdi::Mode::kManagement;
     options.vendor = "management.nvidia.com";
     TRY(made, Generate(inventory_, files.driver, files.devices, files.places, options));
+    TRY_VOID(KeepDigest(made.spec));
     return Write(kManagementFile, made.spec);
+  }
+
+  [[nodiscard]] std::string DigestsPath() const {
+    return base::JoinPath(options_.run_directory, kManagementDigests);
+  }
+
+  // Before the file is written: what is not known as ours is never removed.
+  Result<void> KeepDigest(const partita::cdi::Spec& spec) {
+    std::string digests = base::Sha256Hex(partita::cdi::ToYaml(spec)) + "\n";
+    const Result<std::string> before = base::ReadRegularFile(DigestsPath());
+    if (before.ok() && before->starts_with(digests)) return {};
+    if (before.ok()) digests += before->substr(0, before->find('\n') + 1);
+    return base::ReplaceRegularFile(DigestsPath(), digests, 0644);
+  }
+
+  Result<void> TakeBackManagement() {
+    const Result<std::string> digests = base::ReadRegularFile(DigestsPath());
+    if (!digests.ok()) return {};
+    const std::string path = base::JoinPath(options_.directory, kManagementFile);
+    const Result<std::string> now = base::ReadRegularFile(path);
+    if (now.ok() && digests->find(base::Sha256Hex(*now)) != std::string::npos) {
+      TRY_VOID(base::RemoveTree(path));
+      outcome_.written = true;
+    } else if (now.ok()) {
+      outcome_.news.push_back(path + " is not what was written here last: it stays");
+    }
+    return base::RemoveTree(DigestsPath());
   }
 
   Result<void> Write(const char* name, const partita::cdi::Spec& spec) {

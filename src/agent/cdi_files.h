@@ -34,7 +34,8 @@ struct CdiOutcome {
 
 // nvidia.yaml, management.nvidia.com-gpu.yaml and devices.json; each is the old one or the new one
 // at every moment. A GPU that cannot be described is left out of it; without any the old file
-// stays. Blocks on files only.
+// stays. A management file that was written here and is no longer wanted goes. Blocks on files
+// only.
 [[nodiscard]] CdiOutcome PublishCdi(const CdiOptions& options, const model::Inventory& inventory);
 
 // Which files engines and partita-hook find there now, in a text that is another as soon as one

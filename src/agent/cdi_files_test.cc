@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/sha256.h"
 #include "cdi/node_devices.h"
 #include "service/cdi/testing/driver_tree.h"
 #include "service/cdi/testing/sample_node.h"
@@ -61,6 +62,28 @@ TEST_F(CdiFiles, WithoutADriverNothingIsTouched) {
   ASSERT_TRUE(outcome.problem.has_value());
   EXPECT_EQ(outcome.problem->code(), base::ErrorCode::kNoDriver);
   EXPECT_FALSE(base::Exists(Path("/run/partita/devices.json")));
+}
+
+TEST_F(CdiFiles, ManagementThatIsNoLongerWantedGoesIfItIsOurs) {
+  const std::string path = Path("/run/cdi/management.nvidia.com-gpu.yaml");
+  tree_.File("/run/cdi/management.nvidia.com-gpu.yaml", "theirs");
+  (void)PublishCdi(options_, {});
+  EXPECT_TRUE(base::Exists(path));
+  // It was ours, and somebody wrote another.
+  tree_.File("/run/partita/management.sha256",
+             base::Sha256Hex("ours") + "\n" + base::Sha256Hex("before") + "\n");
+  EXPECT_EQ(PublishCdi(options_, {}).news,
+            std::vector<std::string>{path + " is not what was written here last: it stays"});
+  EXPECT_TRUE(base::Exists(path));
+  EXPECT_TRUE(PublishCdi(options_, {}).news.empty());
+  for (const char* text : {"ours", "before"}) {
+    tree_.File("/run/cdi/management.nvidia.com-gpu.yaml", text);
+    tree_.File("/run/partita/management.sha256",
+               base::Sha256Hex("ours") + "\n" + base::Sha256Hex("before") + "\n");
+    EXPECT_TRUE(PublishCdi(options_, {}).written);
+    EXPECT_FALSE(base::Exists(path)) << text;
+    EXPECT_FALSE(base::Exists(Path("/run/partita/management.sha256")));
+  }
 }
 
 TEST_F(CdiFiles, NeverTheHostsMps) {

@@ -30,6 +30,12 @@ cdi: {management: true}" >"$PARTITA_CONFIG_FILE"
 until_logged it "CDI files written" 3
 grep -q "kind: management.nvidia.com/gpu" "$PARTITA_CDI_DIR/management.nvidia.com-gpu.yaml" || fail "no management file"
 
+# And no longer wanted, it goes.
+management=$PARTITA_CDI_DIR/management.nvidia.com-gpu.yaml
+echo "$good_config" >"$PARTITA_CONFIG_FILE"
+until_logged it "CDI files written" 4
+[ ! -e "$management" ] || fail "what was granted is not taken back"
+
 # Without any device the old file stays, and somebody says so.
 run 0 on_node partita mig apply --want none
 until_logged it "CDI files are not up to date"
