@@ -1,7 +1,9 @@
 #include "service/cdi/spec_file.h"
 
+#include <stdlib.h>
 #include <sys/stat.h>
 
+#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,6 +32,32 @@ Result<std::string> Render(const std::string& path, const Spec& spec) {
   return base::MakeError(ErrorCode::kInvalid, "{}: the name of a CDI file ends in .yaml or .json",
                          path)
       .WithHint("engines read no others, .yml neither");
+}
+
+// The file that a path leads to, which need not be there; links of its folder are resolved.
+std::string LeadsTo(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::string at = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    const Result<std::string> target = base::ReadLink(at);
+    if (!target.ok()) break;
+    at = target->starts_with('/') ? *target : base::JoinPath(FolderOf(at), *target);
+  }
+  using Resolved = std::unique_ptr<char, decltype([](char* text) { free(text); })>;
+  const Resolved folder(realpath(std::string(FolderOf(at)).c_str(), nullptr));
+  return folder == nullptr ? at : base::JoinPath(folder.get(), NameOf(at));
+}
+
+// A link to another name of its own folder: engines would find every device in both.
+Result<void> CheckLink(const std::string& path) {
+  if (!base::ReadLink(path).ok()) return {};
+  const std::string leads = LeadsTo(path);
+  const std::string beside = LeadsTo(base::JoinPath(FolderOf(path), NameOf(leads)));
+  if (leads != beside || !IsSpecName(leads)) return {};
+  return base::MakeError(ErrorCode::kConflict, "{} is a link to {} of the same directory", path,
+                         NameOf(leads))
+      .WithHint("devices that two files of a directory define can be used by nobody: name " +
+                leads + " itself");
 }
 
 // What cannot be read or understood defines nothing.
@@ -67,6 +95,7 @@ Result<Written> WriteSpecFile(const std::string& path, const Spec& spec) {
   TRY_VOID(partita::cdi::CheckToWrite(spec), "{}", path);
   TRY(bytes, Render(path, spec));
   TRY_VOID(base::MakeDirectories(std::string(FolderOf(path)), 0755));
+  TRY_VOID(CheckLink(path));
   TRY_VOID(CheckAlone(path, spec.kind));
   if (IsWritten(path, bytes)) return Written::kUnchanged;
   TRY_VOID(base::ReplaceRegularFile(path, bytes, kMode));

@@ -76,6 +76,25 @@ TEST_F(SpecFile, AnotherFileOfTheKindIsAConflict) {
   EXPECT_TRUE(WriteSpecFile(Path("management.yaml"), other).ok());
 }
 
+TEST_F(SpecFile, ALinkIsFollowedUnlessItsDirectoryWouldHaveTheDevicesTwice) {
+  tree_.File("cdi/x", "");
+  for (const char* target : {"t.yaml", "../cdi/t.yaml"}) {
+    tree_.Link("cdi/l.yaml", target);
+    const auto written = WriteSpecFile(Path("cdi/l.yaml"), Sample());
+    ASSERT_FALSE(written.ok()) << target;
+    EXPECT_EQ(written.error().ToString(),
+              Path("cdi/l.yaml") + " is a link to t.yaml of the same directory");
+    EXPECT_FALSE(base::Exists(Path("cdi/t.yaml")));
+    ASSERT_TRUE(base::RemoveTree(Path("cdi/l.yaml")).ok());
+  }
+  tree_.File("elsewhere/x", "");
+  tree_.Link("cdi/l.yaml", "../elsewhere/t.yaml");
+  ASSERT_EQ(*WriteSpecFile(Path("cdi/l.yaml"), Sample()), Written::kNew);
+  EXPECT_EQ(*WriteSpecFile(Path("cdi/l.yaml"), Sample()), Written::kUnchanged);
+  EXPECT_TRUE(base::ReadLink(Path("cdi/l.yaml")).ok());
+  EXPECT_EQ(About(Path("elsewhere/t.yaml")).st_mode & 07777U, 0644U);
+}
+
 TEST_F(SpecFile, WithoutAnEnvironmentForItsHooksItIsNotWritten) {
   partita::cdi::Spec spec = Sample();
   spec.edits.hooks[0].env.clear();
