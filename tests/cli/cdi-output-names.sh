@@ -11,6 +11,13 @@ run 0 on_node partita cdi generate "$work/b/nvidia"
 [ -e "$work/b/nvidia.yaml" ] || fail "no ending was added"
 run 0 on_node partita cdi generate -o json "$work/c/nvidia"
 [ -e "$work/c/nvidia.json" ] || fail "the wrong ending was added"
+mkdir "$work/d" "$work/d/dir.yaml"
+for name in "" . .. / "$work/d" "$work/d/" "$work/d/.yaml" "$work/d/dir.yaml" "$work/d/dir.yaml/" /dev/null; do
+  run 2 on_node partita cdi generate "$name"
+  complains "\"$name\": not the name of a CDI file" "ends in .yaml or .json"
+  silent out
+done
+[ "$(ls -A "$work/d")" = dir.yaml ] && [ -z "$(ls -A "$work/d/dir.yaml")" ] || fail "something was written"
 run 2 on_node partita cdi generate "$work/x.yml"
 complains "x.yml: engines read no .yml" "name it .yaml"
 [ ! -e "$work/x.yml" ] || fail "x.yml was written"

@@ -1,5 +1,7 @@
 #include "service/cdi/generate.h"
 
+#include <sys/stat.h>
+
 #include <cstdio>
 #include <string>
 #include <utility>
@@ -92,6 +94,17 @@ Result<void> ReadKind(const base::Invocation& invocation, service::cdi::Generate
   return {};
 }
 
+// What cannot be meant as a file: nothing, a folder, a device. Whatever has no ending gets one, and
+// would become a file beside it.
+Result<void> CheckName(const std::string& path) {
+  const std::string_view name = service::cdi::NameOf(path);
+  struct stat about {};
+  const bool other = stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode);
+  if (!other && !name.empty() && !name.starts_with('.')) return {};
+  return base::MakeError(ErrorCode::kInvalid, "{}: not the name of a CDI file", base::Quoted(path))
+      .WithHint("name a file that ends in .yaml or .json");
+}
+
 // The format is that of the file's name, else the one asked for.
 Result<void> ReadPlace(const base::Invocation& invocation,
                        const CommandOptions& common,
@@ -100,6 +113,7 @@ Result<void> ReadPlace(const base::Invocation& invocation,
   order.json = common.format == base::OutputFormat::kJson;
   if (invocation.arguments().empty() || invocation.arguments()[0] == "-") return {};
   order.path = invocation.arguments()[0];
+  TRY_VOID(CheckName(order.path));
   const std::string_view name = service::cdi::NameOf(order.path);
   if (name.ends_with(".yml")) {
     return base::MakeError(ErrorCode::kInvalid, "{}: engines read no .yml", order.path)
@@ -264,7 +278,8 @@ base::Command CdiGenerateCommand() {
               "kind, which nobody could use.",
           .options = std::move(options),
           .arguments = {{.name = "FILE",
-                         .help = "where to write it, ending in .yaml or .json; else it is printed",
+                         .help = "where to write it; without .yaml or .json at its end that of the "
+                                 "format is added; - or nothing: it is printed",
                          .required = false}},
           .examples = {{"partita cdi generate /var/run/cdi/nvidia.yaml",
                         "for the engines of this machine"},
