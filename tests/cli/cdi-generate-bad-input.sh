@@ -13,6 +13,22 @@ complains '--vendor "1x": not a vendor'
 run 2 on_node partita cdi generate --mode csv
 run 2 on_node partita cdi generate --enable-hook all
 complains "--enable-hook all"
+for hook in bogus apply-cuda-memory-limits; do
+  run 2 on_node partita cdi generate --enable-hook $hook
+  complains "--enable-hook \"$hook\": not a hook of a CDI file" "create-symlinks, disable-device-node-modification"
+done
+run 2 on_node partita cdi generate --disable-hook bogus
+complains '--disable-hook "bogus": not a hook of a CDI file'
+# The reference has it, and we never: whoever does not want it has what they want.
+run 0 on_node partita cdi generate --disable-hook apply-cuda-memory-limits
+mkdir "$work/no-uvm"
+cp -a "$PARTITA_SIM_DIR/$node/dev" "$work/no-uvm/"
+rm "$work/no-uvm/dev/nvidia-uvm"
+run 0 on_node partita cdi generate --dev-root "$work/no-uvm"
+complains "$work/no-uvm/dev/nvidia-uvm is missing: CUDA does not work without it"
+rm "$work/no-uvm/dev/nvidiactl"
+run 1 on_node partita cdi generate --dev-root "$work/no-uvm"
+complains "$work/no-uvm/dev/nvidiactl is missing: no GPU can be opened without it"
 run 2 on_node partita cdi generate --hook-path nvidia-cdi-hook
 complains "not an absolute path"
 run 2 on_node partita cdi generate --feature-flag what

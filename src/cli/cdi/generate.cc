@@ -68,12 +68,28 @@ Result<void> ReadFlags(const base::Invocation& invocation, Order& order) {
   return {};
 }
 
+// One of the reference's that partita never makes: a static program cannot ask NVML.
+constexpr std::string_view kNeverMade = "apply-cuda-memory-limits";
+
+// A hook that is misspelt would be there, or missing, without a word.
+Result<void> CheckHook(std::string_view option, const std::string& name) {
+  const auto known = service::cdi::HookNames();
+  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
+  const std::vector<std::string> names(known.begin(), known.end());
+  return base::MakeError(ErrorCode::kInvalid, "--{} {}: not a hook of a CDI file", option,
+                         base::Quoted(name))
+      .WithHint("there are " + base::Join(names, ", "));
+}
+
 Result<void> ReadHooks(const base::Invocation& invocation, service::cdi::HookSet& hooks) {
-  for (std::string& name : invocation.GetAll("disable-hook"))
+  for (std::string& name : invocation.GetAll("disable-hook")) {
+    if (name != "all" && name != kNeverMade) TRY_VOID(CheckHook("disable-hook", name));
     hooks.disabled.insert(std::move(name));
+  }
   for (std::string& name : invocation.GetAll("enable-hook")) {
     if (name == "all")
       return base::Error(ErrorCode::kInvalid, "--enable-hook all: name the hooks that you want");
+    TRY_VOID(CheckHook("enable-hook", name));
     hooks.enabled.insert(std::move(name));
   }
   return {};

@@ -25,6 +25,15 @@ using partita::cdi::DriverFile;
 using partita::cdi::FileKind;
 using partita::cdi::Hook;
 
+constexpr std::string_view kHooks[] = {
+    "chmod",
+    "create-symlinks",
+    "disable-device-node-modification",
+    "enable-cuda-compat",
+    "update-application-profile",
+    "update-ldcache",
+};
+
 // The reference stopped to make these unless asked: they worked around a defect of old crun.
 constexpr std::string_view kOffByDefault[] = {"chmod"};
 
@@ -158,6 +167,8 @@ base::Error NoName(std::string_view what, std::string_view of) {
 }
 
 }  // namespace
+
+std::span<const std::string_view> HookNames() { return kHooks; }
 
 std::optional<Hook> HookSet::Make(std::string_view name, std::vector<std::string> arguments) const {
   const std::string text(name);

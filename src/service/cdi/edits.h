@@ -22,6 +22,9 @@ struct Places {
   std::string driver_root = "/", dev_root = "/";
 };
 
+// The hooks that a spec can have.
+[[nodiscard]] std::span<const std::string_view> HookNames();
+
 // The hooks of a spec: which program carries them out, and which are wanted.
 struct HookSet {
   std::string path = "/usr/bin/partita-hook";

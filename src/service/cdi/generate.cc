@@ -23,6 +23,8 @@ using partita::cdi::Device;
 using partita::cdi::Spec;
 
 constexpr std::uint64_t kMostChannel = (std::uint64_t{1} << 20) - 1;  // a device number's minor
+constexpr const char* kControlNode = "/dev/nvidiactl";
+constexpr const char* kMemoryNode = "/dev/nvidia-uvm";
 constexpr std::string_view kChannels = "/dev/nvidia-caps-imex-channels/channel";
 
 // For everything but GPUs: the nodes that a mode hands out as one device.
@@ -80,6 +82,7 @@ class Builder {
     switch (options_.mode) {
       case Mode::kNvml:
         TRY_VOID(AddGpus());
+        TRY_VOID(CheckCommon());
         out_.spec.edits = CommonEdits(driver_, devices_, places_, options_.hooks);
         break;
       case Mode::kManagement:
@@ -105,6 +108,36 @@ class Builder {
     }
     TRY(selection, SelectByIds(inventory_, options_.device_ids));
     return AddSubjects(std::move(selection));
+  }
+
+  // What every container needs: without the control node nothing opens a GPU, without the others
+  // GPUs are seen and nothing computes on them.
+  Result<void> CheckCommon() {
+    if (!with_all_) return {};
+    const auto missing = [&](const char* node) {
+      return !devices_.nodes.contains(node) && !devices_.foreign.contains(node);
+    };
+    const auto place = [&](const char* node) { return base::JoinPath(places_.dev_root, node); };
+    if (!devices_.nodes.contains(kControlNode)) {
+      const auto foreign = devices_.foreign.find(kControlNode);
+      return base::MakeError(ErrorCode::kNotFound, "{} {}: no GPU can be opened without it",
+                             place(kControlNode),
+                             foreign == devices_.foreign.end() ? "is missing" : foreign->second)
+          .WithHint("nvidia-modprobe makes it");
+    }
+    if (missing(kMemoryNode)) {
+      out_.warnings.push_back(
+          fmt::format("{} is missing: CUDA does not work without it (nvidia-modprobe -u makes it)",
+                      place(kMemoryNode)));
+    }
+    const bool cuda = std::any_of(driver_.driver.begin(), driver_.driver.end(),
+                                  [](const partita::cdi::DriverFile& file) {
+                                    return NameOf(file.container_path).starts_with("libcuda.so.");
+                                  });
+    if (!cuda)
+      out_.warnings.emplace_back(
+          "the driver's libcuda.so was not found: CUDA does not work without it");
+    return {};
   }
 
   // A device without edits would not be valid.

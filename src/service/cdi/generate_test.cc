@@ -179,6 +179,24 @@ TEST(Generate, G9EmptyNamesEveryReason) {
   EXPECT_EQ(DevicesOf(empty.Make())[0], "no device to describe: the driver lists no GPU");
 }
 
+TEST(Generate, WhatEveryContainerNeedsIsMissed) {
+  Case each;
+  each.devices.nodes.erase("/dev/nvidia-uvm");
+  std::erase_if(each.driver.driver, [](const partita::cdi::DriverFile& file) {
+    return file.container_path.find("libcuda.so") != std::string::npos;
+  });
+  const auto made = each.Make();
+  ASSERT_TRUE(made.ok());
+  EXPECT_EQ(
+      made->warnings,
+      (Names{
+          "/dev/nvidia-uvm is missing: CUDA does not work without it (nvidia-modprobe -u makes it)",
+          "the driver's libcuda.so was not found: CUDA does not work without it"}));
+  each.devices.nodes.erase("/dev/nvidiactl");
+  EXPECT_EQ(DevicesOf(each.Make()),
+            Names{"/dev/nvidiactl is missing: no GPU can be opened without it"});
+}
+
 TEST(Generate, G14WithoutHooks) {
   Case bare;
   bare.options.hooks.disabled = {"all"};
