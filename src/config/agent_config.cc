@@ -83,8 +83,11 @@ std::optional<base::Error> Wrong(const SettingRow& row, const std::string& value
   if (std::find(row.choices.begin(), row.choices.end(), value) != row.choices.end())
     return std::nullopt;
   const std::string near = base::DidYouMean(value, row.choices);
-  base::Error error = invalid(
-      fmt::format("expected {}, not {}", base::JoinWithOr(row.choices), base::Quoted(value)));
+  std::vector<std::string> named = row.choices;
+  // Empty is what a key is that nobody writes.
+  std::erase(named, "");
+  base::Error error =
+      invalid(fmt::format("expected {}, not {}", base::JoinWithOr(named), base::Quoted(value)));
   if (near.empty()) return error;
   return std::move(error).WithHint(fmt::format("did you mean \"{}\"?", near));
 }
@@ -218,7 +221,8 @@ std::span<const SettingRow> SettingRows() {
        &AgentConfig::cdi_version_max,
        "",
        Kind::kChoice,
-       {"", "0.3.0", "0.4.0", "0.5.0", "0.6.0", "0.7.0"}},
+       // Devices are called by their index, which CDI allows since 0.5.0.
+       {"", "0.5.0", "0.6.0", "0.7.0"}},
       {"cdi.management", &AgentConfig::cdi_management, "false", Kind::kFlag, {"true", "false"}},
       {"listen", &AgentConfig::listen, ":9400", Kind::kListen},
       {"log.format", &AgentConfig::log_format, "text", Kind::kChoice, {"text", "json"}},

@@ -136,6 +136,9 @@ TEST(AgentConfig, NamesWhatOfCdiComesLater) {
   ASSERT_TRUE(config.ok()) << config.error().ToString();
   EXPECT_EQ(config->cdi_version_max.value, "0.6.0");
   EXPECT_EQ(config->cdi_management.value, "true");
+  const std::string old =
+      Parse("version: partita/v1\ncdi: {versionMax: 0.4.0}\n").error().ToString();
+  EXPECT_NE(old.find("expected 0.5.0, 0.6.0 or 0.7.0, not \"0.4.0\""), std::string::npos) << old;
   EXPECT_NE(Parse("version: partita/v1\ncdi: {disableHooks: []}\n")
                 .error()
                 .ToString()

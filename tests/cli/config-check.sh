@@ -21,6 +21,11 @@ complains "$work/bad.yaml:2:1: \"dra\" comes with dynamic resource allocation" \
   "$work/bad.yaml:3:1: unknown key \"listn\"" "did you mean \"listen\"?" \
   "$work/bad.yaml:4:14: expected debug, info, warn or error, not \"lood\""
 
+# What the agent could never write: its devices begin with digits.
+printf 'version: partita/v1\ncdi: {versionMax: 0.4.0}\n' >"$work/old.yaml"
+run 2 partita config check -f "$work/old.yaml"
+complains "old.yaml:2:19: expected 0.5.0, 0.6.0 or 0.7.0, not \"0.4.0\""
+
 # A file that was named must be there.
 run 2 partita config check -f "$work/none.yaml"
 complains "none.yaml" "name the file that is meant with -f; without it /etc/partita/config.yaml counts"
