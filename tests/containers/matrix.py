@@ -9,16 +9,20 @@ from containers import cases, corpus, images, inside
 from containers.agent import PodmanAgent, follows
 from containers.cases import CASES, Case
 from containers.engines.engine import SPEC, Engine, Request
-from containers.engines.containerd import Containerd
-from containers.engines.plain_runc import PlainRunc, PlainRuncUnified
-from containers.engines.podman import Podman
+from containers.engines.containerd import Containerd, ContainerdRuntime
+from containers.engines.docker import Docker, DockerRuntime, DockerUnified
+from containers.engines.plain_runc import PlainRunc, PlainRuncUnified, RuncRuntime, RuncRuntimeUnified
+from containers.engines.podman import Podman, PodmanHooks
 from containers.killed import Harness, leaves_nothing
 from containers.node import Facts, Node
 from containers.place import Place
 from support import cache
 from support.shell import Failure
 
-ENGINES: tuple[type[Engine], ...] = (PlainRunc, PlainRuncUnified, Podman, Containerd)
+ENGINES: tuple[type[Engine], ...] = (
+    PlainRunc, PlainRuncUnified, RuncRuntime, RuncRuntimeUnified, Podman, PodmanHooks, Containerd, ContainerdRuntime,
+    Docker, DockerUnified, DockerRuntime,
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +41,7 @@ class Item:
 def container(case: Case) -> Callable[[Engine, Facts], list[str]]:
     def check(engine: Engine, facts: Facts) -> list[str]:
         said = engine.run(Request(case.name, case.names(facts), inside.command(facts)))
-        return cases.problems(case, facts, inside.read(said))
+        return cases.problems(case, facts, inside.read(said), engine.injection)
     return check
 
 
@@ -63,6 +67,12 @@ LEFT_OUT = (
 )
 
 ITEMS = [Item(engine, case.name, container(case)) for engine in ENGINES for case in CASES]
+ITEMS += [
+    Item(engine, cases.DOCUMENTED.name, container(cases.DOCUMENTED))
+    for engine in (RuncRuntime, PodmanHooks, ContainerdRuntime, Docker, DockerUnified, DockerRuntime)
+]
+ITEMS.append(Item(Docker, cases.COUNTED.name, container(cases.COUNTED)))
+ITEMS.append(Item(DockerRuntime, cases.BOTH.name, container(cases.BOTH)))
 ITEMS += [Item(PlainRunc, f"without {word}", missed(device, word, problem)) for device, word, problem in LEFT_OUT]
 ITEMS += [Item(corpus.DockerCorpus, name, corpus.docker_starts(name)) for name in corpus.files("docker")]
 ITEMS += [Item(corpus.ContainerdCorpus, name, corpus.containerd_reads(name)) for name in corpus.files("containerd")]

@@ -34,6 +34,10 @@ class Slice:
     instance: str  # below /proc/driver/nvidia/capabilities/gpuN/mig: "gi1/ci0"
     minors: tuple[int, int]  # of its two capability nodes
 
+    def instance_numbers(self) -> str:
+        """As drivers before R470 named a MIG device behind its GPU's name: "1/0"."""
+        return "/".join(re.findall(r"\d+", self.instance))
+
 
 @dataclasses.dataclass(frozen=True)
 class Gpu:

@@ -3,6 +3,7 @@
 import time
 from pathlib import Path
 
+from containers import cases
 from containers.engines.engine import HERE, SYSTEM, Engine, Request
 from support.shell import Failure, Log
 from testbench import programs
@@ -64,3 +65,20 @@ class Containerd(Engine):
 
     def stop(self) -> None:
         self.node.machine.stop(self.name)
+
+
+class ContainerdRuntime(Containerd):
+    """Our runtime finds runc on the PATH of containerd."""
+
+    name = "containerd-runtime"
+    injection = cases.RUNTIME
+
+    def start(self) -> None:
+        super().start()
+        self.own = self.own_programs()
+
+    def runtime(self) -> str:
+        return str(self.own / "nvidia-container-runtime")
+
+    def devices(self, request: Request) -> list[str]:
+        return ["--env", self.wanted(request)]

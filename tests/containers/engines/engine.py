@@ -4,6 +4,7 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from containers import cases
 from containers.node import Node
 from support.shell import Failure
 
@@ -11,6 +12,8 @@ HERE = Path(__file__).resolve().parent.parent
 SPEC = "/run/cdi/nvidia.json"
 KIND = "nvidia.com/gpu"
 SYSTEM = "/usr/sbin:/usr/bin:/sbin:/bin"
+# The reference's names, by which the one static program acts.
+NAMES = ("nvidia-container-runtime", "nvidia-container-runtime-hook")
 # What a host with cgroup v2 alone shows, as current distributions are: runc filters devices by eBPF there.
 # The machine's /sys lies over the host's, whose hierarchies /proc/self/mountinfo would still list.
 SHOW_UNIFIED = """set -e
@@ -36,6 +39,7 @@ class Engine:
     """One engine on the node. What it writes lies below `scratch`, its cgroups below `cgroup`."""
 
     name = ""
+    injection = cases.CDI
     UNIFIED = ("unshare", "--mount", "sh", "-c", SHOW_UNIFIED, "sh")
     enter: tuple[str, ...] = ()  # begins the engine's command line
 
@@ -61,6 +65,18 @@ class Engine:
         root = self.scratch / f"{request.name}.root"
         shutil.copytree(self.image, root, symlinks=True)
         return root
+
+    def own_programs(self) -> Path:
+        """A folder with our programs under the reference's names, as the package partita-toolkit has them."""
+        folder = self.scratch / "bin"
+        folder.mkdir()
+        for name in NAMES:
+            (folder / name).symlink_to(self.node.build / "bin" / "partita-hook")
+        return folder
+
+    def wanted(self, request: Request) -> str:
+        """The request by environment, as images and people make it."""
+        return f"NVIDIA_VISIBLE_DEVICES={','.join(request.devices) or 'void'}"
 
     def output(self, command: list[str]) -> str:
         done = self.node.run(command, path=f"{HERE}:{SYSTEM}")

@@ -4,9 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
+from containers import cases
 from containers.engines.engine import SPEC, Engine, Request
 
 CAPABILITIES = ("CAP_AUDIT_WRITE", "CAP_KILL", "CAP_MKNOD", "CAP_NET_BIND_SERVICE")
+
 LIFE = '"$0" --root "$1" create --bundle "$2" "$3" && "$0" --root "$1" start "$3"'
 
 
@@ -52,6 +54,28 @@ class PlainRunc(Engine):
 
 class PlainRuncUnified(PlainRunc):
     name = "runc-cdi-v2"
+    enter = Engine.UNIFIED
+
+
+class RuncRuntime(PlainRunc):
+    """Our runtime in front of runc, which it finds on PATH."""
+
+    name = "runc-runtime"
+    injection = cases.RUNTIME
+
+    def start(self) -> None:
+        super().start()
+        self.programs = self.own_programs()
+
+    def runtime(self) -> str:
+        return str(self.programs / "nvidia-container-runtime")
+
+    def ask(self, config: dict[str, Any], request: Request) -> None:
+        config["process"]["env"].append(self.wanted(request))
+
+
+class RuncRuntimeUnified(RuncRuntime):
+    name = "runc-runtime-v2"
     enter = Engine.UNIFIED
 
 
