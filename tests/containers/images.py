@@ -30,4 +30,6 @@ def write_root(root: Path) -> None:
         shutil.copy(f"/etc/{name}", root / "etc" / name)
     (root / "probe").write_bytes(images.compiled(HERE / "probe.c"))
     (root / "probe").chmod(0o755)
+    images.output(images.COMPILER, "-shared", "-fPIC", "-Os", "-s", "-Wall", "-Werror", "-o", str(root / "evil.so"),
+                  str(HERE / "evil.c"))
     shutil.copy(HERE / "inspect", root / "inspect")

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from containers import cases, corpus, images, inside
+from containers import attack, cases, corpus, images, inside
 from containers.agent import PodmanAgent, follows
 from containers.cases import CASES, Case
 from containers.engines.engine import SPEC, Engine, Request
@@ -73,6 +73,8 @@ ITEMS += [
 ]
 ITEMS.append(Item(Docker, cases.COUNTED.name, container(cases.COUNTED)))
 ITEMS.append(Item(DockerRuntime, cases.BOTH.name, container(cases.BOTH)))
+ITEMS += [Item(engine, attack.CASE.name, attack.fails) for engine in ENGINES]
+ITEMS.append(Item(attack.CarelessRunc, "bait", attack.succeeds))
 ITEMS += [Item(PlainRunc, f"without {word}", missed(device, word, problem)) for device, word, problem in LEFT_OUT]
 ITEMS += [Item(corpus.DockerCorpus, name, corpus.docker_starts(name)) for name in corpus.files("docker")]
 ITEMS += [Item(corpus.ContainerdCorpus, name, corpus.containerd_reads(name)) for name in corpus.files("containerd")]

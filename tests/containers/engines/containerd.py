@@ -54,7 +54,7 @@ class Containerd(Engine):
         return self.output(self.ctr(
             "run", "--rm", "--rootfs", "--runc-binary", self.runtime(), "--runc-root", f"{self.place}/runc",
             "--cap-add", "CAP_MKNOD", "--cgroup", f"{self.cgroup}/{request.name}", *self.devices(request),
-            str(self.root_for(request)), request.name, *request.command,
+            *self.environment(request), str(self.root_for(request)), request.name, *request.command,
         ))
 
     def runtime(self) -> str:

@@ -44,7 +44,8 @@ class Docker(Engine):
 
     def run(self, request: Request) -> str:
         return self.output(self.docker(
-            "run", "--rm", "--network", "none", *self.devices(request), IMAGE, *request.command
+            "run", "--rm", "--network", "none", *self.environment(request), *self.devices(request), IMAGE,
+            *request.command,
         ))
 
     def devices(self, request: Request) -> list[str]:

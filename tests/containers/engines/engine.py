@@ -33,6 +33,7 @@ class Request:
     devices: tuple[str, ...]
     command: list[str]
     without: str = ""  # left out of what is injected: a path, or a hook's word
+    environment: tuple[str, ...] = ()  # of the image
 
 
 class Engine:
@@ -77,6 +78,9 @@ class Engine:
     def wanted(self, request: Request) -> str:
         """The request by environment, as images and people make it."""
         return f"NVIDIA_VISIBLE_DEVICES={','.join(request.devices) or 'void'}"
+
+    def environment(self, request: Request) -> list[str]:
+        return [word for setting in request.environment for word in ("--env", setting)]
 
     def output(self, command: list[str]) -> str:
         done = self.node.run(command, path=f"{HERE}:{SYSTEM}")

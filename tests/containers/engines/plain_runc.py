@@ -42,6 +42,7 @@ class PlainRunc(Engine):
             config["process"]["capabilities"][kind] = list(CAPABILITIES)
         config["root"] = {"path": str(self.root_for(request)), "readonly": False}
         config["linux"]["cgroupsPath"] = f"{self.cgroup}/{request.name}"
+        config["process"]["env"] += request.environment
         self.ask(config, request)
         (bundle / "config.json").write_text(json.dumps(config), encoding="utf-8")
         return bundle

@@ -16,8 +16,8 @@ class Podman(Engine):
         return self.output([
             "podman", *places, *self.options(), "--storage-driver", "vfs", "--cgroup-manager", "cgroupfs",
             "--events-backend", "none", "--runtime", self.runc, "run", "--rm", "--name", request.name,
-            "--cgroup-parent", self.cgroup, *limits, "--cap-add", "MKNOD", *self.devices(request),
-            "--rootfs", str(self.root_for(request)), *request.command,
+            "--cgroup-parent", self.cgroup, *limits, "--cap-add", "MKNOD", *self.environment(request),
+            *self.devices(request), "--rootfs", str(self.root_for(request)), *request.command,
         ])
 
     def options(self) -> list[str]:
