@@ -12,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/lock_file.h"
+#include "base/real_path.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "service/toolkit/remembered.h"
@@ -38,6 +39,14 @@ base::Result<std::optional<std::string>> ReadIfThere(const std::string& path) {
   return std::move(text).error();
 }
 
+// Links in it stay: what containerd imports is what somebody named.
+base::Result<void> MakeAbsolute(std::string& path) {
+  if (path.starts_with('/')) return {};
+  TRY(here, base::RealPath("."));
+  path = base::JoinPath(here, path);
+  return {};
+}
+
 base::Result<EnginePlan> PlanFrom(Engine engine,
                                   const ConfigureOrder& order,
                                   std::optional<std::string> config,
@@ -62,14 +71,14 @@ void NoteMissingImports(const std::string& config, const ConfigureOrder& order, 
 
 // What undo makes of one file that we have written.
 base::Result<std::optional<FileChange>> Restored(const WrittenFile& written,
+                                                 const std::string& path,
                                                  const std::optional<std::string>& now) {
   const bool ours = now && base::Sha256Hex(*now) == written.sha256;
   if (!ours || !written.exact) return std::optional<FileChange>();
-  if (written.backup.empty())
-    return std::optional<FileChange>(FileChange{written.path, now, std::nullopt});
+  if (written.backup.empty()) return std::optional<FileChange>(FileChange{path, now, std::nullopt});
   base::Result<std::string> before = base::ReadFile(written.backup);
   if (!before.ok()) return std::optional<FileChange>();
-  return std::optional<FileChange>(FileChange{written.path, now, *std::move(before)});
+  return std::optional<FileChange>(FileChange{path, now, *std::move(before)});
 }
 
 // Where the file is ours still, what was there before; else what the plan by edits says of it.
@@ -81,7 +90,8 @@ base::Result<EnginePlan> WithBackups(EnginePlan plan,
   for (const FileChange& file : files) {
     const auto edit = std::find_if(plan.changes.begin(), plan.changes.end(),
                                    [&](const FileChange& each) { return each.path == file.path; });
-    const WrittenFile* row = FindWritten(written, file.path);
+    TRY(real, base::RealPath(file.path));
+    const WrittenFile* row = FindWritten(written, real);
     if (row == nullptr) {
       // It was so before us, or somebody else did it: not ours to take back.
       if (edit != plan.changes.end())
@@ -89,7 +99,7 @@ base::Result<EnginePlan> WithBackups(EnginePlan plan,
             fmt::format("{} was not written by this command: it stays as it is", file.path));
       continue;
     }
-    TRY(change, Restored(*row, file.before));
+    TRY(change, Restored(*row, file.path, file.before));
     if (change) {
       restored.changes.push_back(*std::move(change));
       continue;
@@ -129,16 +139,25 @@ std::string ParentOf(const std::string& path) {
   return slash == std::string::npos || slash == 0 ? "/" : path.substr(0, slash);
 }
 
-base::Result<void> Put(const std::string& path, const std::optional<std::string>& bytes) {
+mode_t Umask() {
+  const mode_t mask = umask(0);
+  umask(mask);
+  return mask;
+}
+
+// `real` is where the path leads: a link is written through, and stays when the file goes.
+base::Result<void> Put(const std::string& path,
+                       const std::string& real,
+                       const std::optional<std::string>& bytes) {
   if (!bytes) {
-    if (unlink(path.c_str()) != 0 && errno != ENOENT)
-      return base::ErrnoError(fmt::format("remove {}", path));
+    if (unlink(real.c_str()) != 0 && errno != ENOENT)
+      return base::ErrnoError(fmt::format("remove {}", real));
     return {};
   }
-  const bool there = base::Exists(path);
-  if (!there) TRY_VOID(base::MakeDirectories(ParentOf(path), 0755));
   // A file that is replaced keeps its own mode.
-  return base::WriteFileAtomically(path, *bytes, there ? 0777 : 0644);
+  if (base::Exists(real)) return base::WriteFileAtomically(path, *bytes, 0777);
+  TRY_VOID(base::MakeDirectories(ParentOf(real), 0755));
+  return base::WriteFileAtomically(path, *bytes, 0644 & ~Umask());
 }
 
 base::Result<void> CheckUnchanged(const std::vector<FileChange>& changes) {
@@ -201,9 +220,12 @@ class Work {
  private:
   base::Result<void> Prepare(std::vector<WrittenFile> written) {
     for (const FileChange& change : changes_) {
-      const WrittenFile* row = FindWritten(before_, change.path);
+      TRY(real, base::RealPath(change.path));
+      real_.push_back(real);
+      const WrittenFile* row = FindWritten(before_, real);
       TRY(next, RowOrCopy(change, row));
-      std::erase_if(written, [&](const WrittenFile& each) { return each.path == change.path; });
+      next.path = real;
+      std::erase_if(written, [&](const WrittenFile& each) { return each.path == real; });
       if (!undo_) written.push_back(next);
       const bool made = row == nullptr || next.backup != row->backup;
       if (made && !next.backup.empty()) made_.push_back(next.backup);
@@ -229,26 +251,24 @@ class Work {
   }
 
   base::Result<void> Write() {
-    for (const FileChange& change : changes_) {
-      TRY_VOID(Put(change.path, change.after));
-      ++put_;
-    }
+    for (; put_ < changes_.size(); ++put_)
+      TRY_VOID(Put(changes_[put_].path, real_[put_], changes_[put_].after));
     return {};
   }
 
   void TakeBack() {
-    for (std::size_t i = put_; i-- > 0;) (void)Put(changes_[i].path, changes_[i].before);
+    for (std::size_t i = put_; i-- > 0;) (void)Put(changes_[i].path, real_[i], changes_[i].before);
     for (const std::string& backup : made_) unlink(backup.c_str());
     (void)RememberWritten(state_directory_, before_);
   }
 
   // The file is the backup again: a copy beside it would only ask what it is for.
   void ForgetBackups() {
-    for (const FileChange& change : changes_) {
-      const WrittenFile* row = FindWritten(before_, change.path);
-      if (row == nullptr || row->backup.empty() || !change.after) continue;
+    for (std::size_t i = 0; i < changes_.size(); ++i) {
+      const WrittenFile* row = FindWritten(before_, real_[i]);
+      if (row == nullptr || row->backup.empty() || !changes_[i].after) continue;
       const base::Result<std::string> copy = base::ReadFile(row->backup);
-      if (copy.ok() && *copy == *change.after) unlink(row->backup.c_str());
+      if (copy.ok() && *copy == *changes_[i].after) unlink(row->backup.c_str());
     }
   }
 
@@ -256,6 +276,7 @@ class Work {
   const std::string& state_directory_;
   bool undo_;
   std::vector<WrittenFile> before_;
+  std::vector<std::string> real_;  // where the paths of the changes lead
   std::vector<std::string> made_;
   std::vector<Carried> carried_;
   std::size_t put_ = 0;
@@ -291,8 +312,11 @@ base::Result<Engine> ParseEngine(std::string_view name) {
 }
 
 base::Result<EnginePlan> PlanEngine(Engine engine,
-                                    const ConfigureOrder& order,
+                                    const ConfigureOrder& asked,
                                     const std::string& state_directory) {
+  ConfigureOrder order = asked;
+  TRY_VOID(MakeAbsolute(order.config));
+  if (!order.drop_in.empty()) TRY_VOID(MakeAbsolute(order.drop_in));
   TRY(config, ReadIfThere(order.config));
   std::optional<std::string> drop_in;
   if (!order.drop_in.empty()) {

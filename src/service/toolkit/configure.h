@@ -28,7 +28,8 @@ struct EngineRow {
 
 // Reads the files that the order names and plans. With `undo`: a file that is byte for byte what
 // we wrote becomes what it was before; from one that was edited since, our entries are taken out,
-// and a note says so. A file that we never wrote stays.
+// and a note says so. A file that we never wrote stays. Paths may be relative; those of the plan
+// begin with "/". A file is known as ours by whatever path it is named.
 [[nodiscard]] base::Result<EnginePlan> PlanEngine(Engine engine,
                                                   const ConfigureOrder& order,
                                                   const std::string& state_directory);
@@ -41,7 +42,8 @@ struct Carried {
 
 // Looks again that every file is still what the plan began with (kConflict), keeps a copy of what
 // was there as `<file>.bak-<n>`, remembers, writes. What was written is put back when a later file
-// fails. A link stays a link; owner and mode stay; a new file is for everybody to read.
+// fails. A link stays a link, also one to a file that is made or removed; owner and mode stay; a
+// new file is for everybody to read, less the umask.
 [[nodiscard]] base::Result<std::vector<Carried>> CarryOut(const std::vector<FileChange>& changes,
                                                           const ConfigureOrder& order,
                                                           const std::string& state_directory);

@@ -10,7 +10,7 @@
 namespace partita::service::toolkit {
 
 struct WrittenFile {
-  std::string path;
+  std::string path;    // base::RealPath's
   std::string sha256;  // of what we wrote
   // Where the bytes from before are; empty: there was no such file.
   std::string backup{};
