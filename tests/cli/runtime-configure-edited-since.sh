@@ -8,13 +8,13 @@ docker=(--runtime docker --config "$work/etc/daemon.json")
 run 0 partita runtime configure "${docker[@]}" --set-as-default
 sed -i 's/^{$/{\n    "debug": true,/' "$work/etc/daemon.json"
 run 0 partita runtime configure "${docker[@]}" --undo
-complains "is not as we left it: only our entries are taken out"
-printf '{\n    "debug": true,\n    "default-runtime": "runc"\n}\n' | cmp - "$work/etc/daemon.json" || {
+complains "is not as we left it: only our entries are taken back: runtimes.nvidia is gone; default-runtime is gone"
+printf '{\n    "debug": true\n}\n' | cmp - "$work/etc/daemon.json" || {
   cat "$work/etc/daemon.json"
   fail "not only ours"
 }
 
-# The drop-in is ours as a whole; a copy of what was added to it is kept.
+# The drop-in goes as a whole where no more than a comment was added; a copy is kept.
 containerd=(--runtime containerd --config "$work/etc/config.toml" --drop-in-config "$work/etc/conf.d/99-nvidia.toml")
 run 0 partita runtime configure "${containerd[@]}"
 echo '# a note' >>"$work/etc/conf.d/99-nvidia.toml"

@@ -43,6 +43,11 @@ base::Result<std::string> Dump(const std::string& program, const std::string& co
   for (const std::string_view line : base::SplitLines(ended.output)) {
     if (!line.starts_with("time=")) text += fmt::format("{}\n", line);
   }
+  if (base::Trim(text).empty()) {
+    return base::MakeError(base::ErrorCode::kInvalid, "{} says nothing",
+                           base::Join(command.arguments, " "))
+        .WithHint("is it containerd that --executable-path names?");
+  }
   return text;
 }
 
@@ -169,7 +174,8 @@ base::Command RuntimeCommand() {
           "place); for podman as the file of a hook. Nothing else in those files changes, not even "
           "comments and blanks, and a second time changes nothing.\n\n"
           "What was there is kept as FILE.bak-N. With --undo a file that nobody touched since "
-          "becomes byte for byte what it was; from one that was edited, our entries are taken out. "
+          "becomes byte for byte what it was; in one that was edited, our entries become what they "
+          "were. A default runtime that was set stays until then. "
           "With --dry-run the differences are printed and nothing is written. The engine is never "
           "restarted; the command for that is printed.\n\n"
           "containerd before 2.1 takes the table of a plugin from the last file that has it, so "

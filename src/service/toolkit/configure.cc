@@ -49,12 +49,13 @@ base::Result<void> MakeAbsolute(std::string& path) {
 
 base::Result<EnginePlan> PlanFrom(Engine engine,
                                   const ConfigureOrder& order,
-                                  std::optional<std::string> config,
-                                  const std::optional<std::string>& drop_in) {
+                                  const std::optional<std::string>& config,
+                                  const std::optional<std::string>& drop_in,
+                                  const EngineMemory& memory) {
   switch (engine) {
-    case Engine::kDocker: return PlanDocker(std::move(config), order);
-    case Engine::kContainerd: return PlanContainerd(config, drop_in, order);
-    case Engine::kPodman: return PlanPodman(std::move(config), order);
+    case Engine::kDocker: return PlanDocker(config, order, memory);
+    case Engine::kContainerd: return PlanContainerd(config, drop_in, order, memory);
+    case Engine::kPodman: return PlanPodman(config, order, memory);
   }
   return base::Error(base::ErrorCode::kInternal, "no such engine");
 }
@@ -69,48 +70,36 @@ void NoteMissingImports(const std::string& config, const ConfigureOrder& order, 
   }
 }
 
-// What undo makes of one file that we have written.
-base::Result<std::optional<FileChange>> Restored(const WrittenFile& written,
-                                                 const std::string& path,
-                                                 const std::optional<std::string>& now) {
-  const bool ours = now && base::Sha256Hex(*now) == written.sha256;
-  if (!ours || !written.exact) return std::optional<FileChange>();
-  if (written.backup.empty()) return std::optional<FileChange>(FileChange{path, now, std::nullopt});
-  base::Result<std::string> before = base::ReadFile(written.backup);
-  if (!before.ok()) return std::optional<FileChange>();
-  return std::optional<FileChange>(FileChange{path, now, *std::move(before)});
+// What is remembered of a file that is now this.
+base::Result<FileMemory> MemoryOf(const std::string& path,
+                                  const std::optional<std::string>& now,
+                                  const std::vector<WrittenFile>& written,
+                                  bool undo) {
+  TRY(real, base::RealPath(path));
+  const WrittenFile* row = FindWritten(written, real);
+  FileMemory memory;
+  if (row == nullptr || !now) return memory;
+  memory.written = true;
+  memory.created = row->backup.empty();
+  memory.untouched = base::Sha256Hex(*now) == row->sha256;
+  memory.keys = row->keys;
+  memory.copied = row->copied;
+  if (!memory.created) {
+    base::Result<std::string> original = base::ReadFile(row->backup);
+    if (original.ok()) memory.original = *std::move(original);
+  }
+  // Undo brings bytes back only where they are there and nobody's edit lies between.
+  const bool restorable = row->exact && (memory.created || memory.original);
+  if (undo && !restorable) memory.untouched = false;
+  return memory;
 }
 
-// Where the file is ours still, what was there before; else what the plan by edits says of it.
-base::Result<EnginePlan> WithBackups(EnginePlan plan,
-                                     const std::vector<WrittenFile>& written,
-                                     const std::vector<FileChange>& files) {
-  EnginePlan restored;
-  restored.notes = std::move(plan.notes);
-  for (const FileChange& file : files) {
-    const auto edit = std::find_if(plan.changes.begin(), plan.changes.end(),
-                                   [&](const FileChange& each) { return each.path == file.path; });
-    TRY(real, base::RealPath(file.path));
-    const WrittenFile* row = FindWritten(written, real);
-    if (row == nullptr) {
-      // It was so before us, or somebody else did it: not ours to take back.
-      if (edit != plan.changes.end())
-        restored.notes.push_back(
-            fmt::format("{} was not written by this command: it stays as it is", file.path));
-      continue;
-    }
-    TRY(change, Restored(*row, file.path, file.before));
-    if (change) {
-      restored.changes.push_back(*std::move(change));
-      continue;
-    }
-    if (edit == plan.changes.end()) continue;
-    restored.changes.push_back(*edit);
-    restored.notes.push_back(fmt::format(
-        "{} is not as we left it: {}", file.path,
-        edit->after ? "only our entries are taken out" : "it is removed, and a copy kept"));
-  }
-  return restored;
+void RestoreUntouched(const std::string& path,
+                      const std::optional<std::string>& now,
+                      const FileMemory& memory,
+                      EnginePlan& plan) {
+  if (memory.written && memory.untouched && now != memory.original)
+    plan.changes.push_back({path, now, memory.original});
 }
 
 base::Result<std::string> FreeBackupName(const std::string& path) {
@@ -171,31 +160,30 @@ base::Result<void> CheckUnchanged(const std::vector<FileChange>& changes) {
   return {};
 }
 
-// The row of a file that is about to be written, and its backup, which is made where there is none
-// that undo could use.
-base::Result<WrittenFile> RowFor(const FileChange& change, const WrittenFile* before) {
-  WrittenFile row = {change.path, base::Sha256Hex(*change.after)};
-  const bool ours =
-      before != nullptr && change.before && base::Sha256Hex(*change.before) == before->sha256;
-  if (ours) {
-    row.backup = before->backup;
-    row.exact = before->exact;
-    return row;
-  }
-  // Somebody may have put the backup back by hand.
-  if (before != nullptr && change.before && !before->backup.empty()) {
+// The row of a file that is about to be written, and the copy that was made of what is there.
+struct Kept {
+  WrittenFile row;
+  std::string copy{};  // empty: there is one that undo can use, or nothing to copy
+};
+
+base::Result<Kept> KeptFor(const FileChange& change, const WrittenFile* before) {
+  Kept kept = {{change.path, base::Sha256Hex(*change.after)}};
+  kept.row.keys = change.memory.keys;
+  kept.row.copied = change.memory.copied;
+  if (!change.before) return kept;
+  if (before != nullptr) {
+    kept.row.backup = before->backup;
+    kept.row.exact = before->exact;
+    if (base::Sha256Hex(*change.before) == before->sha256) return kept;
+    // Somebody may have put the backup back by hand.
     const base::Result<std::string> copy = base::ReadFile(before->backup);
-    if (copy.ok() && *copy == *change.before) {
-      row.backup = before->backup;
-      return row;
-    }
+    kept.row.exact = copy.ok() && *copy == *change.before;
+    if (kept.row.exact) return kept;
   }
-  row.exact = before == nullptr || !change.before;
-  if (change.before) {
-    TRY(backup, KeepCopy(change.path, *change.before));
-    row.backup = std::move(backup);
-  }
-  return row;
+  TRY(copy, KeepCopy(change.path, *change.before));
+  if (before == nullptr) kept.row.backup = copy;
+  kept.copy = std::move(copy);
+  return kept;
 }
 
 // One carrying out, with what it takes to go back.
@@ -223,31 +211,27 @@ class Work {
       TRY(real, base::RealPath(change.path));
       real_.push_back(real);
       const WrittenFile* row = FindWritten(before_, real);
-      TRY(next, RowOrCopy(change, row));
-      next.path = real;
+      TRY(kept, RowOrCopy(change, row));
+      kept.row.path = real;
       std::erase_if(written, [&](const WrittenFile& each) { return each.path == real; });
-      if (!undo_) written.push_back(next);
-      const bool made = row == nullptr || next.backup != row->backup;
-      if (made && !next.backup.empty()) made_.push_back(next.backup);
-      carried_.push_back({change, made || !undo_ ? next.backup : ""});
+      if (!undo_) written.push_back(kept.row);
+      if (!kept.copy.empty()) made_.push_back(kept.copy);
+      carried_.push_back({change, kept.copy.empty() && !undo_ ? kept.row.backup : kept.copy});
     }
     // Before the files: a crash between the two leaves rows that match no file, and undo goes by
     // edits then, which find nothing.
     return RememberWritten(state_directory_, written);
   }
 
-  base::Result<WrittenFile> RowOrCopy(const FileChange& change, const WrittenFile* row) {
-    if (!undo_) return RowFor(change, row);
-    WrittenFile next = {change.path, ""};
+  base::Result<Kept> RowOrCopy(const FileChange& change, const WrittenFile* row) const {
+    if (!undo_) return KeptFor(change, row);
+    Kept kept;
     const bool ours =
         row != nullptr && change.before && base::Sha256Hex(*change.before) == row->sha256;
-    if (ours && row->exact) {
-      next.backup = row->backup;
-    } else if (change.before) {
-      TRY(backup, KeepCopy(change.path, *change.before));
-      next.backup = std::move(backup);
-    }
-    return next;
+    if ((ours && row->exact) || !change.before) return kept;
+    TRY(copy, KeepCopy(change.path, *change.before));
+    kept.copy = std::move(copy);
+    return kept;
   }
 
   base::Result<void> Write() {
@@ -323,16 +307,22 @@ base::Result<EnginePlan> PlanEngine(Engine engine,
     TRY(text, ReadIfThere(order.drop_in));
     drop_in = std::move(text);
   }
-  if (!order.undo) {
-    TRY(plan, PlanFrom(engine, order, config, drop_in));
-    if (engine == Engine::kContainerd && config) NoteMissingImports(*config, order, plan);
-    return plan;
-  }
-  std::vector<FileChange> files = {{order.config, config, std::nullopt}};
-  if (!order.drop_in.empty()) files.push_back({order.drop_in, drop_in, std::nullopt});
-  TRY(plan, PlanFrom(engine, order, std::move(config), drop_in));
   TRY(written, ReadWritten(state_directory));
-  return WithBackups(std::move(plan), written, files);
+  EngineMemory memory;
+  TRY(of_config, MemoryOf(order.config, config, written, order.undo));
+  memory.config = std::move(of_config);
+  if (!order.drop_in.empty()) {
+    TRY(of_drop_in, MemoryOf(order.drop_in, drop_in, written, order.undo));
+    memory.drop_in = std::move(of_drop_in);
+  }
+  TRY(plan, PlanFrom(engine, order, config, drop_in, memory));
+  if (order.undo) {
+    RestoreUntouched(order.config, config, memory.config, plan);
+    RestoreUntouched(order.drop_in, drop_in, memory.drop_in, plan);
+  } else if (engine == Engine::kContainerd && config) {
+    NoteMissingImports(*config, order, plan);
+  }
+  return plan;
 }
 
 base::Result<std::vector<Carried>> CarryOut(const std::vector<FileChange>& changes,

@@ -88,7 +88,9 @@ TEST_F(ConfigureTest, WhatWasEditedSinceIsKept) {
   ASSERT_TRUE(undone.ok());
   EXPECT_EQ(Read(order_.config), "{\n    \"debug\": true\n}\n");
   ASSERT_EQ(notes_.size(), 1U);
-  EXPECT_EQ(notes_[0], order_.config + " is not as we left it: only our entries are taken out");
+  EXPECT_EQ(notes_[0], order_.config +
+                           " is not as we left it: only our entries are taken back: "
+                           "runtimes.nvidia is gone");
   EXPECT_EQ(Read((*undone)[0].backup), text);
 }
 
@@ -103,6 +105,29 @@ TEST_F(ConfigureTest, EditsBetweenTwoOrdersAreKeptToo) {
   ASSERT_TRUE(Configure(true).ok());
   EXPECT_NE(Read(order_.config).find("\"debug\": true"), std::string::npos);
   EXPECT_EQ(Read(order_.config).find("nvidia"), std::string::npos);
+}
+
+// By key, also where edits lie between two orders: from version 2 on and in version 1.
+TEST_F(ConfigureTest, EveryKeyComesBackAfterEdits) {
+  order_.drop_in = root_ + "/etc/conf.d/99-nvidia.toml";
+  order_.set_as_default = order_.enable_cdi = true;
+  for (const char* text : {"", "version = 3\n", "[plugins.cri]\n  x = 1\n", "# mine\n"}) {
+    Write(text);
+    for (int times = 0; times < 2; ++times) {
+      order_.undo = false;
+      const auto plan = PlanEngine(Engine::kContainerd, order_, State());
+      ASSERT_TRUE(plan.ok()) << plan.error().ToString();
+      ASSERT_TRUE(CarryOut(plan->changes, order_, State()).ok());
+      Write(Read(order_.config) + "# note\n");
+      order_.runtime_path += "-other";
+    }
+    order_.undo = true;
+    const auto plan = PlanEngine(Engine::kContainerd, order_, State());
+    ASSERT_TRUE(plan.ok()) << plan.error().ToString();
+    ASSERT_TRUE(CarryOut(plan->changes, order_, State()).ok());
+    EXPECT_EQ(Read(order_.config), std::string(text) + "# note\n# note\n");
+    EXPECT_FALSE(base::Exists(order_.drop_in));
+  }
 }
 
 TEST_F(ConfigureTest, ABackupPutBackByHandCounts) {

@@ -16,16 +16,20 @@ ConfigureOrder Order() {
 struct After {
   std::optional<std::string> main, drop_in;
   std::vector<std::string> notes;
+  FileMemory memory{};  // of the drop-in
 };
 
 After Apply(const std::optional<std::string>& main,
             const std::optional<std::string>& drop_in,
-            const ConfigureOrder& order) {
+            const ConfigureOrder& order,
+            const EngineMemory& memory = {}) {
   After after = {main, drop_in, {}};
-  const base::Result<EnginePlan> plan = PlanContainerd(main, drop_in, order);
+  const base::Result<EnginePlan> plan = PlanContainerd(main, drop_in, order, memory);
   EXPECT_TRUE(plan.ok()) << plan.error().ToString();
-  for (const FileChange& change : plan->changes)
+  for (const FileChange& change : plan->changes) {
     (change.path == kMain ? after.main : after.drop_in) = change.after;
+    if (change.path == kDropIn) after.memory = change.memory;
+  }
   after.notes = plan->notes;
   return after;
 }
@@ -149,25 +153,19 @@ TEST(Containerd, CdiOfVersionOneIsInThePluginItself) {
   EXPECT_TRUE(after.main->starts_with("[plugins.cri]\n  enable_cdi = true\n")) << *after.main;
 }
 
-TEST(Containerd, DefaultTakenBack) {
+// Unlike NVIDIA's program, which takes it back: whoever configures again may not know of it.
+TEST(Containerd, ADefaultStaysUntilUndo) {
   ConfigureOrder order = Order();
   order.set_as_default = true;
   const After once = Apply(std::string(kSystemd), std::nullopt, order);
   EXPECT_NE(once.drop_in->find("default_runtime_name = \"nvidia\""), std::string::npos);
-  const After again = Apply(once.main, once.drop_in, Order());
-  EXPECT_EQ(again.drop_in->find("default_runtime_name"), std::string::npos);
-}
-
-TEST(Containerd, ADefaultOfTheMainFileIsTold) {
-  const After after = Apply(
-      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n"
-      "default_runtime_name = \"nvidia\"\n",
-      std::nullopt, Order());
-  EXPECT_EQ(after.drop_in->find("default_runtime_name"), std::string::npos);
-  ASSERT_EQ(after.notes.size(), 1U);
-  EXPECT_EQ(after.notes[0],
-            "/etc/containerd/config.toml itself makes nvidia the default, and containerd 2.1 and "
-            "later keeps to that");
+  EngineMemory memory;
+  memory.drop_in = once.memory;
+  for (const bool untouched : {false, true}) {
+    memory.drop_in.written = memory.drop_in.created = true;
+    memory.drop_in.untouched = untouched;
+    EXPECT_EQ(Apply(once.main, once.drop_in, Order(), memory).drop_in, once.drop_in);
+  }
 }
 
 TEST(Containerd, CopiesFromDefault) {
@@ -235,20 +233,6 @@ TEST(Containerd, TheDumpIsTheSource) {
   EXPECT_NE(after.drop_in->find("version = 3"), std::string::npos);
   EXPECT_NE(after.drop_in->find("runtimes.nvidia]\n  runtime_type = \"x\"\n"), std::string::npos)
       << *after.drop_in;
-}
-
-TEST(Containerd, RemovesItsFileAndWhatIsLeftOfTheOther) {
-  ConfigureOrder undo = Order();
-  undo.undo = true;
-  const After fresh = Apply(std::nullopt, std::nullopt, Order());
-  const After gone = Apply(fresh.main, fresh.drop_in, undo);
-  EXPECT_EQ(gone.main, std::nullopt);
-  EXPECT_EQ(gone.drop_in, std::nullopt);
-  const std::string edited = *fresh.main + "oom_score = 1\n";
-  EXPECT_EQ(Apply(edited, fresh.drop_in, undo).main, edited);
-  const After old = Apply("[plugins.cri]\n  a = 1\n", std::nullopt, Order());
-  EXPECT_EQ(Apply(*old.main + "\n[debug]\n", std::nullopt, undo).main,
-            "[plugins.cri]\n  a = 1\n\n[debug]\n");
 }
 
 TEST(Containerd, ABadFileIsAnError) {

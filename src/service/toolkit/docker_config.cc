@@ -7,6 +7,7 @@
 #include "base/value.h"
 #include "config/json_text.h"
 #include "service/toolkit/engine.h"
+#include "service/toolkit/keyed_documents.h"
 
 namespace partita::service::toolkit {
 namespace {
@@ -47,12 +48,6 @@ class DaemonFile {
     return {};
   }
 
-  base::Result<void> Remove(const Path& path) {
-    TRY_VOID(json_.Remove(path));
-    meaning_ = json_.value();
-    return {};
-  }
-
   base::Result<std::string> Finish() const {
     if (json_.value() == meaning_) return json_.text();
     return base::Error(base::ErrorCode::kInternal, "the edit would change more than was asked for");
@@ -78,32 +73,68 @@ base::Result<void> AddRuntime(DaemonFile& file, const ConfigureOrder& order) {
   return {};
 }
 
-base::Result<void> RemoveRuntime(DaemonFile& file, const ConfigureOrder& order) {
-  TRY_VOID(file.Remove({"runtimes", order.runtime_name}));
-  if (const Value* runtimes = file.Find({"runtimes"});
-      runtimes != nullptr && runtimes->kind() == Value::Kind::kMap && runtimes->members().empty())
-    TRY_VOID(file.Remove({"runtimes"}));
-  const Value* chosen = file.Find({"default-runtime"});
-  if (chosen != nullptr && *chosen == Value(order.runtime_name))
-    TRY_VOID(file.Set({"default-runtime"}, "runc"));
-  return {};
+struct Edited {
+  std::string text;
+  std::vector<KeptKey> keys;
+};
+
+// What an order may change.
+std::vector<KeptKey> Candidates(const KeyedText& before, const std::string& name) {
+  const bool made = !before.Raw({"runtimes", name});
+  return {made ? KeptKey{.path = {"runtimes", name}, .mark = {"path"}}
+               : KeptKey{.path = {"runtimes", name, "path"}},
+          {.path = {"default-runtime"}},
+          {.path = {"features", "cdi"}}};
 }
 
-base::Result<std::string> Edit(std::string_view text, const ConfigureOrder& order) {
+base::Result<config::JsonText> Parse(std::string_view text) {
   const bool empty = base::Trim(text).empty();
   TRY(json, config::JsonText::Parse(empty ? "{}\n" : std::string(text)));
   if (json.value().kind() != Value::Kind::kMap)
     return base::Error(base::ErrorCode::kInvalid, "the document is no map");
-  if (empty && order.undo) return std::string(text);
+  return json;
+}
+
+base::Result<Edited> Edit(std::string_view text,
+                          const ConfigureOrder& order,
+                          const FileMemory& memory) {
+  TRY(json, Parse(text));
+  const JsonKeys before(json);
   DaemonFile file(std::move(json));
-  TRY_VOID(order.undo ? RemoveRuntime(file, order) : AddRuntime(file, order));
-  return file.Finish();
+  TRY_VOID(AddRuntime(file, order));
+  TRY(edited, file.Finish());
+  TRY(after, config::JsonText::Parse(edited));
+  return Edited{std::move(edited), KeepKeys(before, JsonKeys(std::move(after)),
+                                            Candidates(before, order.runtime_name), memory.keys)};
+}
+
+// Of a file that is not as we left it; nothing where it is.
+base::Result<void> TakeBack(std::string_view text,
+                            const ConfigureOrder& order,
+                            const FileMemory& memory,
+                            FileChange& change,
+                            EnginePlan& plan) {
+  TRY(json, Parse(text));
+  JsonKeys keys(std::move(json));
+  if (!memory.written) {
+    if (keys.Raw({"runtimes", order.runtime_name})) NoteNotOurs(order.config, plan);
+    return {};
+  }
+  if (memory.untouched) return {};
+  TRY(said, PutBack(keys, memory.keys));
+  if (!said.empty())
+    change.after =
+        change.before->substr(0, change.before->size() - text.size()) + keys.json().text();
+  if (memory.created && keys.IsEmptyTable({})) change.after = std::nullopt;
+  NoteTakenBack(change, said, plan);
+  return {};
 }
 
 }  // namespace
 
 base::Result<EnginePlan> PlanDocker(std::optional<std::string> daemon_json,
-                                    const ConfigureOrder& order) {
+                                    const ConfigureOrder& order,
+                                    const EngineMemory& memory) {
   TRY_VOID(CheckOrder(order, true));
   if (!order.drop_in.empty()) {
     return base::Error(base::ErrorCode::kInvalid, "docker reads one file and no drop-in files")
@@ -115,17 +146,25 @@ base::Result<EnginePlan> PlanDocker(std::optional<std::string> daemon_json,
   // dockerd takes the mark from version 23 on; it is not ours to remove.
   const std::string mark(text.starts_with(kByteOrderMark) ? kByteOrderMark : "");
   text.remove_prefix(mark.size());
-  base::Result<std::string> after = Edit(text, order);
-  if (!after.ok()) {
-    const bool wrong_file = after.error().code() != base::ErrorCode::kInternal;
-    base::Error error = std::move(after).error().Within(order.config);
+  FileChange change = {order.config, daemon_json, daemon_json};
+  base::Result<void> done;
+  if (order.undo) {
+    done = TakeBack(text, order, memory.config, change, plan);
+  } else if (base::Result<Edited> edited = Edit(text, order, memory.config); edited.ok()) {
+    change.after = mark + edited->text;
+    change.memory.keys = std::move(edited->keys);
+  } else {
+    done = std::move(edited).error();
+  }
+  if (!done.ok()) {
+    const bool wrong_file = done.error().code() != base::ErrorCode::kInternal;
+    base::Error error = std::move(done).error().Within(order.config);
     if (!wrong_file) return error;
     return std::move(error)
         .As(base::ErrorCode::kInvalid)
         .WithHint("mend the file first; it was left as it is");
   }
-  const std::string whole = mark + *after;
-  if (daemon_json != whole) plan.changes.push_back({order.config, std::move(daemon_json), whole});
+  if (change.before != change.after) plan.changes.push_back(std::move(change));
   return plan;
 }
 

@@ -82,14 +82,37 @@ TEST(Docker, TheMarkInFrontStays) {
   EXPECT_TRUE(after.starts_with("\xEF\xBB\xBF{\n    \"runtimes\""));
 }
 
-TEST(Docker, TakesItsEntriesOut) {
+// Edited since: what every key was comes back.
+std::string Undone(const std::string& before, ConfigureOrder order, const std::string& more) {
+  base::Result<EnginePlan> plan = PlanDocker(before, order);
+  EXPECT_TRUE(plan.ok());
+  EngineMemory memory;
+  memory.config = plan->changes[0].memory;
+  memory.config.written = true;
+  order.undo = true;
+  plan = PlanDocker(*plan->changes[0].after + more, order, memory);
+  EXPECT_TRUE(plan.ok());
+  return plan->changes.empty() ? "unchanged" : plan->changes[0].after.value_or("absent");
+}
+
+TEST(Docker, PutsItsKeysBack) {
+  ConfigureOrder order = Order();
+  order.set_as_default = order.enable_cdi = true;
+  for (const char* text :
+       {"{}\n", "{\"runtimes\": {}, \"features\": {}}",
+        "{\"default-runtime\": \"runc\", \"runtimes\": {\"kata\": {\"path\": \"k\"}}}",
+        "{\"runtimes\": {\"nvidia\": {\"path\" : \"n\"}}, \"features\": {\"cdi\":  false}}"}) {
+    EXPECT_EQ(Undone(text, order, "\n"), text + std::string("\n"));
+  }
+}
+
+TEST(Docker, UndoLeavesWhatWasNeverOurs) {
   ConfigureOrder order = Order();
   order.undo = true;
-  EXPECT_EQ(After(std::string(kFresh), order), "{}\n");
-  EXPECT_EQ(After("{\"default-runtime\": \"nvidia\", \"runtimes\": {\"kata\": {\"path\": \"k\"}, "
-                  "\"nvidia\": {\"path\": \"n\"}}}",
-                  order),
-            "{\"default-runtime\": \"runc\", \"runtimes\": {\"kata\": {\"path\": \"k\"}}}");
+  const base::Result<EnginePlan> plan = PlanDocker(std::string(kFresh), order);
+  ASSERT_TRUE(plan.ok());
+  EXPECT_TRUE(plan->changes.empty());
+  EXPECT_EQ(plan->notes.size(), 1U);
   EXPECT_EQ(After(std::nullopt, order), "absent");
   EXPECT_EQ(After("", order), "");
 }

@@ -4,10 +4,29 @@
 #include <array>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include "base/characters.h"
 #include "base/text.h"
 
 namespace partita::service::toolkit {
+
+void NoteNotOurs(const std::string& path, EnginePlan& plan) {
+  plan.notes.push_back(fmt::format("{} was not written by this command: it stays as it is", path));
+}
+
+void NoteTakenBack(const FileChange& change,
+                   const std::vector<std::string>& said,
+                   EnginePlan& plan) {
+  if (change.before != change.after && !change.after) {
+    plan.notes.push_back(fmt::format(
+        "{} is not as we left it, but has nothing besides ours: it is removed, and a copy kept",
+        change.path));
+  } else if (!said.empty()) {
+    plan.notes.push_back(fmt::format("{} is not as we left it: only our entries are taken back: {}",
+                                     change.path, base::Join(said, "; ")));
+  }
+}
 
 base::Result<void> CheckOrder(const ConfigureOrder& order, bool bare) {
   constexpr std::string_view kLetters =

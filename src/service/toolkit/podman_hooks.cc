@@ -37,7 +37,8 @@ std::string HookFile(const std::string& hook) {
 }  // namespace
 
 base::Result<EnginePlan> PlanPodman(std::optional<std::string> hook_json,
-                                    const ConfigureOrder& order) {
+                                    const ConfigureOrder& order,
+                                    const EngineMemory& memory) {
   TRY_VOID(CheckOrder(order, false));
   if (!order.drop_in.empty() || order.set_as_default || order.enable_cdi) {
     return base::Error(base::ErrorCode::kInvalid,
@@ -47,14 +48,23 @@ base::Result<EnginePlan> PlanPodman(std::optional<std::string> hook_json,
             "nvidia.com/gpu=all");
   }
   EnginePlan plan;
-  std::optional<std::string> after;
-  if (!order.undo) after = HookFile(order.runtime_path);
-  if (hook_json != after) plan.changes.push_back({order.config, std::move(hook_json), after});
-  if (!order.undo) {
-    plan.notes.push_back(
-        "with this hook file and CDI devices in one container, devices are injected twice: use one "
-        "of them");
+  if (order.undo) {
+    const FileMemory& file = memory.config;
+    if (!hook_json || (file.written && file.untouched)) return plan;
+    if (!file.written) {
+      NoteNotOurs(order.config, plan);
+      return plan;
+    }
+    FileChange change = {order.config, std::move(hook_json), file.original};
+    NoteTakenBack(change, {"it is what it was before us, and a copy is kept"}, plan);
+    if (change.before != change.after) plan.changes.push_back(std::move(change));
+    return plan;
   }
+  const std::string after = HookFile(order.runtime_path);
+  if (hook_json != after) plan.changes.push_back({order.config, std::move(hook_json), after});
+  plan.notes.emplace_back(
+      "with this hook file and CDI devices in one container, devices are injected twice: use one "
+      "of them");
   return plan;
 }
 

@@ -52,10 +52,17 @@ TEST(Podman, SecondRunIsNoChange) {
 TEST(Podman, UndoRemovesTheFile) {
   ConfigureOrder order = Order("");
   order.undo = true;
-  const base::Result<EnginePlan> plan = PlanPodman("{}", order);
+  EngineMemory memory;
+  EXPECT_TRUE(PlanPodman("{}", order, memory)->changes.empty());
+  memory.config = {.written = true, .created = true};
+  base::Result<EnginePlan> plan = PlanPodman("{}", order, memory);
   ASSERT_TRUE(plan.ok());
   ASSERT_EQ(plan->changes.size(), 1U);
   EXPECT_EQ(plan->changes[0].after, std::nullopt);
+  memory.config = {.written = true, .original = "{ }"};
+  plan = PlanPodman("{}", order, memory);
+  ASSERT_EQ(plan->changes.size(), 1U);
+  EXPECT_EQ(plan->changes[0].after, "{ }");
   EXPECT_TRUE(PlanPodman(std::nullopt, order)->changes.empty());
 }
 

@@ -6,16 +6,19 @@
 #include <vector>
 
 #include "base/result.h"
+#include "service/toolkit/kept_keys.h"
 
 namespace partita::service::toolkit {
 
 struct WrittenFile {
   std::string path;    // base::RealPath's
   std::string sha256;  // of what we wrote
-  // Where the bytes from before are; empty: there was no such file.
+  // Where the bytes from before our first change are; empty: there was no such file.
   std::string backup{};
   // False once somebody's edits lie between ours: then no copy is what undo should bring back.
   bool exact = true;
+  std::vector<KeptKey> keys{};  // our entries, and what they were
+  std::string copied{};         // FileMemory's
   bool operator==(const WrittenFile&) const = default;
 };
 
