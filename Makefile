@@ -82,7 +82,7 @@ e2e: build setup-e2e ## A real Kubernetes with simulated GPU nodes, and the scen
 SHARE = PARTITA_TEST_SHARE=$${PARTITA_TEST_SHARE:-10}
 
 .PHONY: asan
-asan: setup-build+test build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
+asan: setup-build+test+sanitize build/asan/build.ninja ## Tests under the address and undefined-behaviour sanitizers
 	@scripts/build build/asan $(JOBS)
 	@$(SHARE) scripts/run-tests build/asan $(JOBS) -L "^sanitized$$"
 
@@ -91,12 +91,12 @@ asan-all: asan ## The same, and the tests that CI leaves out
 	@$(SHARE) scripts/run-tests build/asan $(JOBS) -L sanitized-nightly
 
 .PHONY: tsan
-tsan: setup-build+test build/tsan/build.ninja ## What has threads, under the thread sanitizer
+tsan: setup-build+test+sanitize build/tsan/build.ninja ## What has threads, under the thread sanitizer
 	@scripts/build build/tsan $(JOBS) thread_tests
 	@$(SHARE) scripts/run-tests build/tsan $(JOBS) -L threads
 
 .PHONY: tsan-all
-tsan-all: setup-build+test build/tsan/build.ninja ## Every test that sanitizers can judge, under the thread sanitizer
+tsan-all: setup-build+test+sanitize build/tsan/build.ninja ## Every test that sanitizers can judge, under the thread sanitizer
 	@scripts/build build/tsan $(JOBS)
 	@$(SHARE) scripts/run-tests build/tsan $(JOBS) -L sanitized
 

@@ -5,6 +5,7 @@ option(PARTITA_TESTS "Build the tests" ON)
 option(PARTITA_BENCH "Build the benchmarks" OFF)
 option(PARTITA_FUZZ "Build the fuzzers with libFuzzer (clang)" OFF)
 set(PARTITA_PRECOMPILE "test" CACHE STRING "What is compiled with a precompiled header: product, test, both or none")
+set(PARTITA_TEST_COMPILER "" CACHE STRING "gcc's C++ compiler for tests where the product has another; empty: the product's")
 set(PARTITA_PRODUCT_FLAGS "" CACHE STRING "Compiler flags of what is shipped and of the simulator, not of tests")
 
 # What is shipped, and the simulator. Tests are compiled without the optimiser and linked against these
@@ -12,6 +13,15 @@ set(PARTITA_PRODUCT_FLAGS "" CACHE STRING "Compiler flags of what is shipped and
 add_library(partita_product INTERFACE)
 target_compile_options(partita_product INTERFACE ${PARTITA_PRODUCT_FLAGS})
 target_link_libraries(partita_product INTERFACE partita_warnings partita_sanitizers)
+
+# The product's sanitizers are clang's, which is quicker. Tests that are not instrumented are compiled there as in
+# `make test`, and so come out of the compiler's cache.
+function(partita_compile_as_test target)
+  if(PARTITA_TEST_COMPILER)
+    set_target_properties(
+      ${target} PROPERTIES CXX_COMPILER_LAUNCHER "${CMAKE_SOURCE_DIR}/scripts/compile-with;${CMAKE_CXX_COMPILER_LAUNCHER};${PARTITA_TEST_COMPILER};instead-of")
+  endif()
+endfunction()
 
 # partita_precompile(TARGET HEADERS [FLAG…]): compiles with cmake/precompiled/HEADERS.h ("product" or "test") read
 # once for all that have the same flags besides the usual ones.
@@ -23,13 +33,23 @@ function(partita_precompile target headers)
   if(NOT headers IN_LIST PARTITA_PRECOMPILE)
     return()
   endif()
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(compiler ${CMAKE_CXX_COMPILER})
+  set(version ${CMAKE_CXX_COMPILER_VERSION})
+  if(PARTITA_TEST_COMPILER AND headers STREQUAL "test")
+    set(compiler ${PARTITA_TEST_COMPILER})
+    execute_process(COMMAND ${compiler} -dumpfullversion OUTPUT_VARIABLE version OUTPUT_STRIP_TRAILING_WHITESPACE)
+  elseif(NOT CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     if(NOT TARGET partita_precompiled_${headers})
       add_library(partita_precompiled_${headers} OBJECT ${CMAKE_SOURCE_DIR}/cmake/precompiled/empty.cc)
       target_precompile_headers(partita_precompiled_${headers} PRIVATE
                                 ${CMAKE_SOURCE_DIR}/cmake/precompiled/${headers}.h)
       target_include_directories(partita_precompiled_${headers} PRIVATE ${FMT_INCLUDE_DIR})
-      target_link_libraries(partita_precompiled_${headers} PRIVATE partita_product)
+      if(headers STREQUAL "test")
+        set_target_properties(partita_precompiled_test PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+        target_link_libraries(partita_precompiled_test PRIVATE GTest::gtest Threads::Threads partita_test_sanitizers)
+      else()
+        target_link_libraries(partita_precompiled_${headers} PRIVATE partita_product)
+      endif()
     endif()
     target_precompile_headers(${target} REUSE_FROM partita_precompiled_${headers})
     return()
@@ -47,13 +67,13 @@ function(partita_precompile target headers)
       list(APPEND flags ${sanitizers})
     endif()
   endif()
-  string(SHA256 name "${CMAKE_CXX_COMPILER} ${CMAKE_CXX_COMPILER_VERSION} ${flags}")
+  string(SHA256 name "${compiler} ${version} ${flags}")
   string(SUBSTRING ${name} 0 12 name)
   set(header ${CMAKE_SOURCE_DIR}/build/precompiled/${name}/${headers}.h)
   if(NOT TARGET partita_precompiled_${headers}_${name})
     add_custom_command(
       OUTPUT ${header}.gch
-      COMMAND ${CMAKE_SOURCE_DIR}/scripts/precompile ${header} ${CMAKE_CXX_COMPILER_LAUNCHER} ${CMAKE_CXX_COMPILER}
+      COMMAND ${CMAKE_SOURCE_DIR}/scripts/precompile ${header} ${CMAKE_CXX_COMPILER_LAUNCHER} ${compiler}
               ${flags} -std=c++20
       DEPENDS ${CMAKE_SOURCE_DIR}/cmake/precompiled/product.h ${CMAKE_SOURCE_DIR}/cmake/precompiled/test.h
               ${CMAKE_SOURCE_DIR}/scripts/precompile
@@ -98,6 +118,7 @@ function(partita_test_program name)
   add_executable(${name} ${ARG_SOURCES})
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} Threads::Threads partita_warnings partita_test_sanitizers)
+  partita_compile_as_test(${name})
 endfunction()
 
 # partita_test(base SOURCES a_test.cc DEPS …): one GoogleTest program, run by ctest as "base". THREADS:

@@ -140,7 +140,7 @@ void Node::ListenToDriver() {
   listened_session_ = now.session;
   if (!events_) {
     // Called on other threads.
-    const auto on_loop = [this, loop = &loop_, alive = alive_](net::Task task) {
+    const auto on_loop = [loop = &loop_, alive = alive_](net::Task task) {
       loop->Post([alive, task = std::move(task)] {
         if (*alive) task();
       });
