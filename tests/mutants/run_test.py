@@ -139,6 +139,16 @@ class Run(unittest.TestCase):
         (self.tree / "small_test.sh").write_text("false\n", encoding="utf-8")
         self.expect(self.run_on(NOTICED, words=["--quick"]), 0, "ok   smaller: small noticed", "1 passed, 0 failed")
 
+    def test_who_is_in_a_hurry_builds_no_other_test_program(self):
+        programs = "".join(
+            f"add_custom_command(OUTPUT bin/{name} COMMAND {command})\n"
+            f"add_custom_target(make_{name} ALL DEPENDS ${{CMAKE_BINARY_DIR}}/bin/{name})\n"
+            for name, command in (("partita_small_test", "touch bin/partita_small_test"), ("partita_large_test", "false"))
+        )
+        (self.tree / "CMakeLists.txt").write_text(CMAKE + programs, encoding="utf-8")
+        self.expect(self.run_on(NOTICED, words=["--quick"]), 0, "ok   smaller: small noticed", "1 passed, 0 failed")
+        self.assertIn("the tree does not build", self.run_on(NOTICED).stderr)
+
     def test_two_runs_do_not_share_a_copy(self):
         scratch = self.tree / "build/mutants"
         scratch.mkdir(parents=True)
