@@ -2,6 +2,7 @@
 
 #include "base/command_line.h"
 #include "cli/commands.h"
+#include "cli/ctk/ctk.h"
 #include "cli/parted/parted.h"
 
 namespace {
@@ -15,5 +16,8 @@ int main(int argc, char** argv) {
   if (argc > 0 && FileName(argv[0]) == partita::cli::kMigPartedName) {
     return partita::cli::MigPartedMain(argc, argv);
   }
+  // partita-hook, which is nvidia-ctk, calls this for what is no hook.
+  if (argc > 0 && FileName(argv[0]) == partita::cli::kCtkName)
+    return partita::cli::CtkMain(argc, argv);
   return partita::base::Main(partita::cli::MakeProgram(), argc, argv);
 }

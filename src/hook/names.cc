@@ -1,8 +1,11 @@
 #include "hook/names.h"
 
+#include <unistd.h>
+
 #include <string>
 #include <vector>
 
+#include "base/files.h"
 #include "base/text.h"
 #include "hook/cdi/hooks.h"
 #include "hook/legacy/cli_arguments.h"
@@ -19,14 +22,27 @@ int CdiHook(std::span<char*> arguments) {
   return RunCdiHook({arguments.begin() + 1, arguments.end()}, wishes);
 }
 
-// Old CDI files call their hooks so.
+// Old CDI files call their hooks so. Everything else is no hook, and partita's: it becomes that,
+// under the same name.
 int ContainerToolkit(std::span<char*> arguments) {
-  const Wishes wishes = StartClean();
-  if (arguments.size() > 1 && std::string_view(arguments[1]) == "hook")
+  if (arguments.size() > 1 && std::string_view(arguments[1]) == "hook") {
+    const Wishes wishes = StartClean();
     return RunCdiHook({arguments.begin() + 2, arguments.end()}, wishes);
+  }
   const Report report("nvidia-ctk", Report::Level::kWarning);
-  report.Error(base::MakeError(base::ErrorCode::kUnsupported, "only its verb \"hook\" is here")
-                   .WithHint("the other verbs are commands of partita: partita help"));
+  const base::Result<std::string> self = base::ReadLink("/proc/self/exe");
+  if (!self.ok()) {
+    report.Error(self.error());
+    return 1;
+  }
+  const std::string program = self->substr(0, self->rfind('/')) + "/partita";
+  std::string name = "nvidia-ctk";
+  std::vector<char*> words = {name.data()};
+  words.insert(words.end(), arguments.begin() + 1, arguments.end());
+  words.push_back(nullptr);
+  execv(program.c_str(), words.data());
+  report.Error(base::ErrnoError("could not exec " + program)
+                   .WithHint("only its verb \"hook\" works without partita beside partita-hook"));
   return 1;
 }
 

@@ -28,7 +28,9 @@ run 1 as nvidia-cdi-hook create-symlinks --link $'a\x1b[31m::' --container-spec 
 complains 'error: create-symlinks: "a\x1b[31m::" is no link' 'nvidia-cdi-hook: hint: write TARGET::LINK'
 
 run 0 as nvidia-ctk hook noop
-run 1 as nvidia-ctk cdi list
-complains 'nvidia-ctk: error: only its verb "hook" is here'
+run 0 as nvidia-ctk cdi list --spec-dir "$work/none"
+mkdir "$work/alone" && cp "$PARTITA_BIN/partita-hook" "$work/alone/"
+run 1 bash -c 'exec -a nvidia-ctk "$0" cdi list' "$work/alone/partita-hook"
+complains "nvidia-ctk: error: could not exec $work/alone/partita: No such file or directory" 'only its verb "hook"'
 run 2 as something-else noop
 complains 'partita-hook: error: there is no program "something-else" in it' nvidia-cdi-hook
