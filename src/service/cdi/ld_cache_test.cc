@@ -32,18 +32,23 @@ TEST(LdCache, ReadsDebians) {
 }
 
 // With one entry before it, so that the padding counts.
-TEST(LdCache, OldHeaderThenNew) {
+std::string OldThenNew() {
   std::string old("ld.so-1.7.0\0\x01\0\0\0", 16);
   old.resize(16 + 12 + 4, '\0');
-  const auto read = ParseLdCache(old + testing::LdCache(kLibraries));
+  return old + testing::LdCache(kLibraries);
+}
+
+TEST(LdCache, OldHeaderThenNew) {
+  const auto read = ParseLdCache(OldThenNew());
   ASSERT_TRUE(read.ok()) << read.error().ToString();
   EXPECT_EQ(*read, kLibraries);
 }
 
 TEST(LdCache, EveryTruncationIsAnError) {
-  const std::string whole = testing::LdCache(kLibraries);
-  for (std::size_t size = 0; size < whole.size(); ++size)
-    EXPECT_FALSE(ParseLdCache(std::string_view(whole).substr(0, size)).ok()) << size;
+  for (const std::string& whole : {testing::LdCache(kLibraries), OldThenNew()}) {
+    for (std::size_t size = 0; size < whole.size(); ++size)
+      EXPECT_FALSE(ParseLdCache(std::string_view(whole).substr(0, size)).ok()) << size;
+  }
 }
 
 TEST(LdCache, SaysWhatIsWrong) {

@@ -95,6 +95,11 @@ TEST_F(SpecFile, ALinkIsFollowedUnlessItsDirectoryWouldHaveTheDevicesTwice) {
   EXPECT_EQ(About(Path("elsewhere/t.yaml")).st_mode & 07777U, 0644U);
 }
 
+TEST_F(SpecFile, APipeBesideItIsNotWaitedFor) {
+  ASSERT_EQ(mkfifo(Path("pipe.yaml").c_str(), 0644), 0);
+  EXPECT_EQ(*WriteSpecFile(Path("nvidia.yaml"), Sample()), Written::kNew);
+}
+
 TEST_F(SpecFile, WithoutAnEnvironmentForItsHooksItIsNotWritten) {
   partita::cdi::Spec spec = Sample();
   spec.edits.hooks[0].env.clear();
