@@ -16,8 +16,6 @@ on_node mknod -m 666 /dev/nvidia1 c 1 5
 until_logged it "/dev/nvidia1 is device 1:5, not the driver's 195:1, which GPU 1 needs"
 grep -q "path: /dev/nvidia1$" "$spec" && fail "it is handed out"
 grep -q "major: 1$" "$spec" && fail "a device of somebody else is handed out"
-written=$(grep -c "CDI files written" "$work/it.log")
 on_node rm /dev/nvidia1
 on_node mknod -m 666 /dev/nvidia1 c 195 1
-until_logged it "CDI files written" $((written + 1))
-grep -q "path: /dev/nvidia1$" "$spec" || fail "no GPU 1 any more"
+until_true grep -q "path: /dev/nvidia1$" "$spec"

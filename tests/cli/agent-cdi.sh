@@ -16,10 +16,9 @@ page /readyz
 shows "[+] cdi"
 
 run 0 on_node partita mig apply --want 3g.71gb,1g.18gb:2
-until_logged it "CDI files written" 2
-grep -q '    - name: "0:2"' "$spec" || fail "no slices in $(cat "$spec")"
+until_true grep -q '    - name: "0:2"' "$spec"
 grep -q '    - name: "0"$' "$spec" && fail "GPU 0 is there as a whole"
-grep -q '"slot": 2' "$PARTITA_RUN_DIR/devices.json" || fail "no slices in devices.json"
+until_true grep -q '"slot": 2' "$PARTITA_RUN_DIR/devices.json"
 # The same as a command says.
 run 0 on_node partita cdi generate
 cmp "$work/out" "$spec" || fail "the agent's file is another than the command's"
@@ -27,20 +26,18 @@ cmp "$work/out" "$spec" || fail "the agent's file is another than the command's"
 # Another configuration is another file, beside this one.
 echo "$good_config
 cdi: {management: true}" >"$PARTITA_CONFIG_FILE"
-until_logged it "CDI files written" 3
-grep -q "kind: management.nvidia.com/gpu" "$PARTITA_CDI_DIR/management.nvidia.com-gpu.yaml" || fail "no management file"
+management=$PARTITA_CDI_DIR/management.nvidia.com-gpu.yaml
+until_true grep -qs "kind: management.nvidia.com/gpu" "$management"
 
 # And no longer wanted, it goes.
-management=$PARTITA_CDI_DIR/management.nvidia.com-gpu.yaml
 echo "$good_config" >"$PARTITA_CONFIG_FILE"
-until_logged it "CDI files written" 4
-[ ! -e "$management" ] || fail "what was granted is not taken back"
+until_true test ! -e "$management"
 
 # Without any device the old file stays, and somebody says so.
 run 0 on_node partita mig apply --want none
 until_logged it "CDI files are not up to date"
 logged it "no device to describe: GPU 0 is in MIG mode and has no MIG device"
-grep -q '    - name: "0:2"' "$spec" || fail "the old file is gone"
+grep -q '    - name: "0:' "$spec" || fail "the old file is gone"
 page /readyz
 shows 200 "no device to describe"
 kill "${agent[it]}"

@@ -26,9 +26,8 @@ ended first 0
 start_agent it
 await it READY=1
 [ "$(indexes)" = "0:0 1:2" ] || fail "without its node: indexes $(indexes)"
-written=$(grep -c "CDI files written" "$work/it.log")
 on_node mknod -m 666 /dev/nvidia1 c 195 1
-until_logged it "CDI files written" $((written + 1))
-[ "$(indexes)" = "0:0 1:1 2:2" ] || fail "with its node: indexes $(indexes)"
+has_all() { [ "$(indexes)" = "0:0 1:1 2:2" ]; }
+until_true has_all
 run 0 on_node partita cdi generate
 cmp "$work/out" "$spec" || fail "the agent's file is another than the command's"

@@ -72,4 +72,13 @@ until_logged() {
   fail "$1 has not logged often enough: $2"
 }
 
+# until_true COMMAND…: looks are taken until it is so; how often files are written meanwhile is nobody's concern.
+until_true() {
+  for _ in $(seq 100); do
+    ! "$@" || return 0
+    run 0 on_node partita status
+  done
+  fail "never so: $*"
+}
+
 page() { run 0 python3 -B "$source_root/tests/cli/http_get.py" "$http" "$1"; }
