@@ -42,6 +42,7 @@ int CtkMain(int argc, char** argv) {
   std::vector<std::string> arguments = {"partita"};
   arguments.insert(arguments.end(), translated->arguments.begin(), translated->arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
   return base::Main(MakeProgram(), static_cast<int>(arguments.size()), pointers.data()) == 0 ? 0
