@@ -35,3 +35,11 @@ for engine in crio k3s rke2; do
   run 1 partita runtime configure --runtime "$engine" --dry-run
   complains "$engine cannot be configured by this version" "there are: docker, containerd, podman"
 done
+
+# What is configured need not be there yet, but that is said.
+run 0 partita runtime configure --config "$work/etc/daemon.json" --runtime-path "$work/none" --dry-run
+complains "$work/none is not there, or cannot be executed: until it is, no container of the runtime nvidia starts"
+run 0 partita runtime configure --runtime podman --config "$work/etc/hook.json" --runtime-path "$work/none" --dry-run
+complains "$work/none is not there, or cannot be executed: until it is, no container of podman's starts"
+run 0 partita runtime configure --config "$work/etc/daemon.json" --runtime-path /bin/true --dry-run
+silent err

@@ -60,6 +60,20 @@ base::Result<EnginePlan> PlanFrom(Engine engine,
   return base::Error(base::ErrorCode::kInternal, "no such engine");
 }
 
+// An engine takes a name as well as a path, and looks only when a container is to start.
+void NoteMissingProgram(Engine engine, const ConfigureOrder& order, EnginePlan& plan) {
+  const std::string& path = order.runtime_path;
+  const bool named = path.find('/') == std::string::npos;
+  for (const char* folder : {"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin"}) {
+    if (access((named ? base::JoinPath(folder, path) : path).c_str(), X_OK) == 0) return;
+  }
+  plan.notes.push_back(
+      fmt::format("{} is not there, or cannot be executed: until it is, {}", path,
+                  engine == Engine::kPodman
+                      ? "no container of podman's starts with this hook file"
+                      : fmt::format("no container of the runtime {} starts", order.runtime_name)));
+}
+
 void NoteMissingImports(const std::string& config, const ConfigureOrder& order, EnginePlan& plan) {
   for (const std::string& path : ContainerdImports(config, order)) {
     if (path == order.drop_in || base::Exists(path)) continue;
@@ -319,9 +333,10 @@ base::Result<EnginePlan> PlanEngine(Engine engine,
   if (order.undo) {
     RestoreUntouched(order.config, config, memory.config, plan);
     RestoreUntouched(order.drop_in, drop_in, memory.drop_in, plan);
-  } else if (engine == Engine::kContainerd && config) {
-    NoteMissingImports(*config, order, plan);
+    return plan;
   }
+  if (engine == Engine::kContainerd && config) NoteMissingImports(*config, order, plan);
+  NoteMissingProgram(engine, order, plan);
   return plan;
 }
 
