@@ -8,6 +8,7 @@
 
 #include "base/command_line.h"
 #include "base/command_line_table.h"
+#include "base/shell.h"
 #include "base/text.h"
 
 namespace partita::base {
@@ -33,9 +34,6 @@ std::string Replaced(std::string_view text, std::string_view from, std::string_v
   }
   return out.append(text);
 }
-
-// 'text' for bash and zsh.
-std::string ShellQuoted(std::string_view text) { return "'" + Replaced(text, "'", "'\\''") + "'"; }
 
 // 'text' for fish, which knows \' and \\ inside.
 std::string FishQuoted(std::string_view text) {

@@ -3,6 +3,7 @@
 source "$(dirname "$0")/doctor_common.sh"
 
 install -m 0755 /bin/true "$bin/dockerd"
+install -m 0755 /bin/true "$host/usr/bin/nvidia-container-runtime"
 mkdir -p "$host/etc/docker" "$host/etc/nvidia-container-runtime"
 echo '{"exec-opts": ["native.cgroupdriver=systemd"], "runtimes": {"nvidia": {"path": "nvidia-container-runtime"}}}' \
   >"$host/etc/docker/daemon.json"

@@ -12,4 +12,4 @@ cp "$host/etc/cdi/nvidia.yaml" "$host/etc/cdi/gpu.yml"
 chmod 0777 "$host/etc/cdi"
 run 1 doctor
 shows "BAD      others than root may write in /etc/cdi" "$ chown root:root /etc/cdi && chmod go-w /etc/cdi" \
-  "BAD      $host/etc/cdi/broken.yaml" "nobody reads /etc/cdi/gpu.yml" "$ mv /etc/cdi/gpu.yml /etc/cdi/gpu.yaml"
+  "BAD      $host/etc/cdi/broken.yaml" "nobody reads /etc/cdi/gpu.yml" "$ mv -n /etc/cdi/gpu.yml /etc/cdi/gpu.yaml"

@@ -102,7 +102,8 @@ base::Command DoctorCommand() {
           "kernel modules, device nodes, the driver's library, CDI files, the programs that run as "
           "hooks, docker, containerd and podman. For everything that is wrong it prints one "
           "command "
-          "that mends it, where there is one. It changes nothing, and opens no device.\n\n"
+          "that mends it, where there is one. It changes nothing; of this machine's driver it asks "
+          "whether it answers.\n\n"
           "The exit status is 1 when something is wrong, and 6 when no driver answers.",
       .options = {{.name = "spec-dir",
                    .value_name = "DIR",

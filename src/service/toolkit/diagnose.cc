@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "config/toml_edit.h"
 #include "hw/device_nodes.h"
+#include "service/toolkit/mends.h"
 
 namespace partita::service::toolkit {
 namespace {
@@ -42,10 +44,6 @@ std::string Some(const std::vector<std::string>& all) {
   std::string text = base::Join(first, ", ");
   if (all.size() > kShown) text += fmt::format(" and {} more", all.size() - kShown);
   return text;
-}
-
-std::string Generate(std::string_view path, std::string_view more = "") {
-  return fmt::format("partita cdi generate{} {}", more, path);
 }
 
 // Numbers of a version, so that 4.10 is after 4.9; what is missing is 0.
@@ -104,6 +102,14 @@ std::vector<std::string> NeededNodes(const HostFacts& facts) {
   return paths;
 }
 
+void CheckCapabilities(const HostFacts& facts, Findings& out) {
+  std::vector<std::string> missing;
+  for (const MissingCapability& node : facts.missing_capabilities) missing.push_back(node.path);
+  if (!missing.empty())
+    Bad(out, "nodes", fmt::format("device nodes are missing: {}", Some(missing)),
+        MakeCapabilities(facts));
+}
+
 void CheckNodes(const HostFacts& facts, Findings& out) {
   if (!facts.driver) return;
   std::vector<std::string> missing, minors;
@@ -121,11 +127,12 @@ void CheckNodes(const HostFacts& facts, Findings& out) {
   for (const model::Problem& problem : majors) {
     const std::string& what = problem.error.message();
     const std::string node = what.substr(0, what.find(' '));
-    Bad(out, "node-major", what, fmt::format("rm {} && {}", node, make));
+    Bad(out, "node-major", what, fmt::format("rm {} && {}", base::ShellWord(node), make));
   }
   if (!missing.empty())
     Bad(out, "nodes", fmt::format("device nodes are missing: {}", Some(missing)), make);
-  if (missing.empty() && majors.empty())
+  CheckCapabilities(facts, out);
+  if (missing.empty() && majors.empty() && facts.missing_capabilities.empty())
     Good(out, "nodes", fmt::format("{} device nodes, as the driver has them", facts.nodes.size()));
 }
 
@@ -134,6 +141,14 @@ void CheckLibrary(const HostFacts& facts, Findings& out) {
     Bad(out, "library", facts.library_error);
     return;
   }
+  if (!facts.answer_error.empty()) {
+    Bad(out, "library", fmt::format("the driver does not answer: {}", facts.answer_error),
+        facts.versions_differ ? "systemctl reboot" : "");
+    return;
+  }
+  if (facts.library_outside)
+    Warn(out, "library",
+         fmt::format("the driver root has no library of the driver: {} was taken", facts.library));
   const bool differs = facts.driver && !facts.library_version.empty() &&
                        facts.library_version != facts.driver->version;
   if (differs) {
@@ -158,11 +173,12 @@ void CheckSpecPlaces(const HostFacts& facts, Findings& out) {
   for (const std::string& directory : facts.open_spec_directories) {
     Bad(out, "cdi-directory",
         fmt::format("others than root may write in {}, and so choose what runs as root", directory),
-        fmt::format("chown root:root {0} && chmod go-w {0}", directory));
+        CloseFile(directory));
   }
   for (const std::string& path : facts.misnamed_specs) {
     Warn(out, "cdi-name", fmt::format("nobody reads {}: CDI files end in .yaml or .json", path),
-         fmt::format("mv {} {}.yaml", path, path.substr(0, path.size() - 4)));
+         fmt::format("mv -n {} {}", base::ShellWord(path),
+                     base::ShellWord(path.substr(0, path.size() - 4) + ".yaml")));
   }
   for (const std::string& problem : facts.spec_problems) Bad(out, "cdi-file", problem);
 }
@@ -185,16 +201,30 @@ void CheckSpecVersion(const HostFacts& facts, const SpecFacts& spec, Findings& o
   }
 }
 
+// A file cannot be written anew while nodes are missing that the driver has.
+std::string MendFor(const HostFacts& facts, const SpecFacts& spec) {
+  const auto capability = [&](const std::string& path) {
+    return std::any_of(facts.missing_capabilities.begin(), facts.missing_capabilities.end(),
+                       [&](const MissingCapability& node) { return node.path == path; });
+  };
+  const bool nodes = std::all_of(spec.missing.begin(), spec.missing.end(), capability);
+  return nodes ? MakeCapabilities(facts) : Generate(spec.path);
+}
+
 void CheckSpecs(const HostFacts& facts, Findings& out) {
   CheckSpecPlaces(facts, out);
   bool any = false;
   for (const SpecFacts& spec : facts.specs) {
+    if (spec.open)
+      Bad(out, "cdi-mode",
+          fmt::format("others than root may change {}, and so choose what runs as root", spec.path),
+          CloseFile(spec.path));
     if (spec.kind != kKind) continue;
     any = true;
     if (!spec.missing.empty()) {
       Bad(out, "cdi-stale",
           fmt::format("{} names what this host has not: {}", spec.path, Some(spec.missing)),
-          Generate(spec.path));
+          MendFor(facts, spec));
     } else {
       Good(out, "cdi",
            fmt::format("{} has {} device{} of {}, CDI {}", spec.path, spec.devices.size(),
@@ -217,16 +247,22 @@ void CheckHookFiles(const HostFacts& facts, Findings& out) {
                      fmt::format("{} injects devices into every container, and CDI files do it "
                                  "too: with both, a container gets them twice",
                                  path),
-                     "rm " + path, podman == nullptr ? Level::kWarning : Level::kBad});
+                     "rm " + base::ShellWord(path),
+                     podman == nullptr ? Level::kWarning : Level::kBad});
     } else if (podman != nullptr && Before(podman->version, {5, 0, 0}) &&
                path.starts_with("/etc/")) {
       Warn(
           out, "hooks.d",
           fmt::format("podman {} reads {} only where hooks_dir of containers.conf names its folder",
                       podman->version, path),
-          fmt::format("mv {} /usr/share/containers/oci/hooks.d/", path));
+          fmt::format("mv {} /usr/share/containers/oci/hooks.d/", base::ShellWord(path)));
     }
   }
+}
+
+std::string MendFor(const ProgramFacts& hook) {
+  if (hook.there) return fmt::format("chmod 0755 {}", base::ShellWord(hook.path));
+  return hook.spec.empty() ? "" : Generate(hook.spec);
 }
 
 void CheckHooks(const HostFacts& facts, Findings& out) {
@@ -235,12 +271,11 @@ void CheckHooks(const HostFacts& facts, Findings& out) {
       Bad(out, "hook",
           fmt::format("{} is named as a hook and {}: no container with it starts", hook.path,
                       hook.there ? "cannot be executed" : "is not there"),
-          hook.there ? fmt::format("chmod 0755 {}", hook.path) : Generate(kSpecFile));
+          MendFor(hook));
     } else if (hook.open) {
       Bad(out, "hook-mode",
           fmt::format("others than root may change {}, which runs as root", hook.path),
-          fmt::format("chown root:root {0} $(dirname {0}) && chmod go-w {0} $(dirname {0})",
-                      hook.path));
+          CloseProgram(hook.path));
     } else {
       Good(out, "hook", fmt::format("{} runs as a hook and is root's alone", hook.path));
     }
@@ -293,6 +328,33 @@ void CheckDockerCgroups(const HostFacts& facts,
        std::move(mend));
 }
 
+// True where what the engine's files name can be started.
+bool CheckRuntimes(const EngineFacts& engine, Findings& out) {
+  const std::string name(RowOf(engine.engine).name);
+  bool good = true;
+  for (const RuntimeFacts& runtime : engine.runtimes) {
+    if (runtime.there && runtime.executable) continue;
+    good = false;
+    if (runtime.path.empty()) {
+      Bad(out, name,
+          fmt::format("{}'s default runtime {} is in none of its files: no container starts", name,
+                      runtime.name));
+      continue;
+    }
+    std::string mend;
+    if (runtime.there) {
+      mend = "chmod 0755 " + base::ShellWord(runtime.path);
+    } else if (runtime.name == "nvidia") {
+      mend = "partita runtime configure --runtime " + name;
+    }
+    Bad(out, name,
+        fmt::format("{}'s runtime {} is {}, which {}", name, runtime.name, runtime.path,
+                    runtime.there ? "cannot be executed" : "is not there"),
+        std::move(mend));
+  }
+  return good;
+}
+
 void CheckDocker(const HostFacts& facts, const EngineFacts& docker, Findings& out) {
   const std::string_view file = RowOf(Engine::kDocker).config;
   base::Result<base::Value> config =
@@ -306,7 +368,8 @@ void CheckDocker(const HostFacts& facts, const EngineFacts& docker, Findings& ou
   if (runtime == nullptr) {
     Warn(out, "docker", "docker knows no runtime nvidia: --runtime nvidia is refused",
          "partita runtime configure --runtime docker");
-  } else {
+  }
+  if (CheckRuntimes(docker, out) && runtime != nullptr) {
     Good(out, "docker", fmt::format("docker {} knows the runtime nvidia", docker.version));
   }
   if (!facts.has_docker_hook) {
@@ -348,10 +411,11 @@ void CheckContainerd(const HostFacts& facts, const EngineFacts& containerd, Find
     systemd = systemd || (cgroup != nullptr && cgroup->text == "true");
   }
   const std::string configure = "partita runtime configure --runtime containerd";
-  if (runtime) {
+  if (CheckRuntimes(containerd, out) && runtime) {
     Good(out, "containerd",
          fmt::format("containerd {} knows the runtime nvidia", containerd.version));
-  } else {
+  }
+  if (!runtime) {
     Warn(out, "containerd", "containerd knows no runtime nvidia: pods of that class do not start",
          configure);
   }
@@ -416,6 +480,8 @@ std::vector<Finding> Diagnose(const HostFacts& facts) {
   return out;
 }
 
-bool LacksDriver(const HostFacts& facts) { return !facts.driver || !facts.library_error.empty(); }
+bool LacksDriver(const HostFacts& facts) {
+  return !facts.driver || !facts.library_error.empty() || !facts.answer_error.empty();
+}
 
 }  // namespace partita::service::toolkit

@@ -4,7 +4,9 @@
 #include <sys/sysmacros.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -12,18 +14,22 @@
 
 #include "base/files.h"
 #include "base/json.h"
+#include "base/real_path.h"
 #include "base/root_dir.h"
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "cdi/registry.h"
 #include "config/toml_edit.h"
 #include "hw/device_nodes.h"
+#include "hw/nvml/driver.h"
 #include "hw/nvml/library.h"
+#include "service/toolkit/containerd_tables.h"
 
 namespace partita::service::toolkit {
 namespace {
 
 constexpr const char* kRuntimeConfig = "/etc/nvidia-container-runtime/config.toml";
+constexpr const char* kKind = "nvidia.com/gpu";
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 // The host's files, seen from wherever they are mounted.
@@ -92,10 +98,12 @@ ProgramFacts LookAtProgram(const Host& host, const std::string& path) {
   return program;
 }
 
-void AddHook(const Host& host, const std::string& path, HostFacts& facts) {
+void AddHook(const Host& host, const std::string& path, const std::string& spec, HostFacts& facts) {
   const bool known = std::any_of(facts.hooks.begin(), facts.hooks.end(),
                                  [&](const ProgramFacts& each) { return each.path == path; });
-  if (!known && path.starts_with('/')) facts.hooks.push_back(LookAtProgram(host, path));
+  if (known || !path.starts_with('/')) return;
+  facts.hooks.push_back(LookAtProgram(host, path));
+  facts.hooks.back().spec = spec;
 }
 
 void CheckNode(const Host& host, const cdi::DeviceNode& node, SpecFacts& spec) {
@@ -123,7 +131,8 @@ void CheckEdits(const Host& host,
     if (mount.host_path.starts_with('/') && !host.Look(mount.host_path))
       spec.missing.push_back(mount.host_path);
   }
-  for (const cdi::Hook& hook : edits.hooks) AddHook(host, hook.path, facts);
+  for (const cdi::Hook& hook : edits.hooks)
+    AddHook(host, hook.path, spec.kind == kKind ? spec.path : "", facts);
 }
 
 void ReadSpecs(const Host& host, const HostOptions& options, HostFacts& facts) {
@@ -142,6 +151,9 @@ void ReadSpecs(const Host& host, const HostOptions& options, HostFacts& facts) {
     facts.spec_problems.push_back(problem.error.ToString());
   for (const cdi::Registry::File& file : registry.files()) {
     SpecFacts spec = {file.path, file.spec.kind, file.spec.version, {}, {}};
+    struct stat about = {};
+    spec.open = stat(file.path.c_str(), &about) == 0 &&
+                (about.st_uid != 0 || (about.st_mode & (S_IWGRP | S_IWOTH)) != 0);
     CheckEdits(host, file.spec.edits, spec, facts);
     for (const cdi::Device& device : file.spec.devices) {
       spec.devices.push_back(device.name);
@@ -166,12 +178,28 @@ void ReadHookFiles(const Host& host, const HostOptions& options, HostFacts& fact
       if (program == nullptr || program->kind() != base::Value::Kind::kString) continue;
       if (program->AsString().find("nvidia-container") == std::string::npos) continue;
       facts.hook_files.push_back(path);
-      AddHook(host, program->AsString(), facts);
+      AddHook(host, program->AsString(), "", facts);
     }
   }
 }
 
+void AskDriver(const HostOptions& options, HostFacts& facts) {
+  hw::nvml::Driver driver(
+      {.search = {.path = options.library, .driver_root = options.driver_root}, .lanes = {}});
+  const hw::nvml::Driver::Report report =
+      driver.Run("", driver.LimitsFor(), [](const hw::nvml::Session&, hw::nvml::CallWatch&) {});
+  if (report.Done()) return;
+  facts.answer_error = report.error ? report.error->ToString() : "its library hangs";
+  const std::optional<base::NativeCode> code = report.error ? report.error->native() : std::nullopt;
+  facts.versions_differ = code && code->value == hw::nvml::NVML_ERROR_LIB_RM_VERSION_MISMATCH;
+}
+
 void ReadLibrary(const HostOptions& options, HostFacts& facts) {
+  struct stat root = {};
+  if (stat(options.driver_root.c_str(), &root) != 0 || !S_ISDIR(root.st_mode)) {
+    facts.library_error = fmt::format("the driver root {} is not there", options.driver_root);
+    return;
+  }
   const base::Result<std::shared_ptr<const hw::nvml::Library>> library =
       hw::nvml::Library::Open({.path = options.library, .driver_root = options.driver_root});
   if (!library.ok()) {
@@ -179,6 +207,10 @@ void ReadLibrary(const HostOptions& options, HostFacts& facts) {
     return;
   }
   facts.library = (*library)->path();
+  const base::Result<std::string> inside = base::RealPath(options.driver_root);
+  const base::Result<std::string> real = base::RealPath(facts.library);
+  facts.library_outside = options.driver_root != "/" && options.library.empty() && inside.ok() &&
+                          real.ok() && !real->starts_with(*inside + "/");
   using Resolved = std::unique_ptr<char, decltype([](char* text) { free(text); })>;
   const Resolved resolved(realpath(facts.library.c_str(), nullptr));
   const std::string_view name = resolved == nullptr ? facts.library.c_str() : resolved.get();
@@ -197,6 +229,79 @@ std::string AskVersion(const Host& host, const std::string& program) {
   return ended.ok() && ended->Succeeded() ? VersionIn(ended->output) : "";
 }
 
+void AddRuntime(const Host& host,
+                const std::string& name,
+                const std::string& path,
+                bool is_default,
+                EngineFacts& engine) {
+  for (RuntimeFacts& known : engine.runtimes) {
+    if (known.name == name) {
+      known.is_default = known.is_default || is_default;
+      return;
+    }
+  }
+  RuntimeFacts runtime = {name, path, is_default};
+  if (!path.empty() && !path.starts_with('/')) {
+    runtime.there = runtime.executable = host.FindProgram(path).has_value();
+  } else if (const auto about = host.Look(path); !path.empty() && about && about->IsRegular()) {
+    runtime.there = true;
+    runtime.executable = (about->mode & 0111) != 0;
+  }
+  engine.runtimes.push_back(std::move(runtime));
+}
+
+std::string TextAt(const base::Value* map, std::string_view key) {
+  const base::Value* value = map == nullptr ? nullptr : map->Find(key);
+  const bool text = value != nullptr && value->kind() == base::Value::Kind::kString;
+  return text ? value->AsString() : "";
+}
+
+void ReadDockerRuntimes(const Host& host, EngineFacts& engine) {
+  const base::Result<base::Value> config = base::ParseJson(engine.config.value_or("{}"));
+  if (!config.ok()) return;
+  const base::Value* runtimes = config->Find("runtimes");
+  const std::string chosen = TextAt(&*config, "default-runtime");
+  for (const std::string& name : {std::string("nvidia"), chosen}) {
+    const std::string path = TextAt(runtimes == nullptr ? nullptr : runtimes->Find(name), "path");
+    if (!path.empty()) AddRuntime(host, name, path, name == chosen, engine);
+  }
+}
+
+// From containerd's files together: the drop-in says the last word.
+void ReadContainerdRuntimes(const Host& host, EngineFacts& engine) {
+  std::map<std::string, std::string> runtimes;
+  std::string chosen;
+  for (const std::optional<std::string>& text : {engine.config, engine.drop_in}) {
+    if (!text) continue;
+    const base::Result<config::TomlText> toml = config::TomlText::Parse(*text, "");
+    if (!toml.ok()) return;
+    for (const int version : {1, 2, 3}) {
+      const config::Node* table = toml->Find(Below(CriOf(version), {"containerd"}));
+      if (table == nullptr) continue;
+      const config::Node* name = table->Find("default_runtime_name");
+      if (name != nullptr && name->IsScalar()) chosen = name->text;
+      const config::Node* all = table->Find("runtimes");
+      if (all == nullptr) continue;
+      for (const config::Node::Entry& entry : all->entries) {
+        const config::Node* options = entry.value.Find("options");
+        const config::Node* path = options == nullptr ? nullptr : options->Find("BinaryName");
+        std::string& known = runtimes[entry.key.text];
+        if (path != nullptr && path->IsScalar()) known = path->text;
+      }
+    }
+  }
+  for (const std::string& name : {std::string("nvidia"), chosen}) {
+    const auto found = runtimes.find(name);
+    // Without a program of its own a runtime has its shim's, which containerd brings along.
+    if (found != runtimes.end() && found->second.empty()) continue;
+    if (found != runtimes.end()) {
+      AddRuntime(host, name, found->second, name == chosen, engine);
+    } else if (name == chosen && !name.empty() && name != "runc") {
+      AddRuntime(host, name, "", true, engine);
+    }
+  }
+}
+
 void ReadEngines(const Host& host, HostFacts& facts) {
   struct Row {
     Engine engine;
@@ -212,7 +317,34 @@ void ReadEngines(const Host& host, HostFacts& facts) {
     const EngineRow& files = RowOf(row.engine);
     engine.config = host.Read(std::string(files.config));
     if (!files.drop_in.empty()) engine.drop_in = host.Read(std::string(files.drop_in));
+    if (row.engine == Engine::kDocker) ReadDockerRuntimes(host, engine);
+    if (row.engine == Engine::kContainerd) ReadContainerdRuntimes(host, engine);
     facts.engines.push_back(std::move(engine));
+  }
+}
+
+// Of the instances that there are, one a file `access` below /proc/driver/nvidia/capabilities: it
+// says the node's minor number and its mode. Others (config, monitor) need not have a node.
+void ReadCapabilities(const Host& host, const std::string& folder, int deeper, HostFacts& facts) {
+  for (const std::string& name : host.List(folder)) {
+    const std::string path = base::JoinPath(folder, name);
+    if (name != "access") {
+      if (deeper > 0) ReadCapabilities(host, path, deeper - 1, facts);
+      continue;
+    }
+    std::optional<std::uint64_t> minor, mode;
+    const std::string text = host.Read(path).value_or("");
+    for (const std::string_view line : base::SplitLines(text)) {
+      if (const auto value = base::WithoutPrefix(line, "DeviceFileMinor:"))
+        minor = base::ParseUnsigned(base::Trim(*value));
+      if (const auto value = base::WithoutPrefix(line, "DeviceFileMode:"))
+        mode = base::ParseUnsigned(base::Trim(*value));
+    }
+    if (!minor || !mode || *minor > 0xFFFFF || *mode > 0777) continue;
+    const std::string node = fmt::format("/dev/nvidia-caps/nvidia-cap{}", *minor);
+    if (!host.Look(node))
+      facts.missing_capabilities.push_back(
+          {node, static_cast<std::uint32_t>(*minor), static_cast<std::uint32_t>(*mode)});
   }
 }
 
@@ -265,9 +397,12 @@ HostFacts ReadHost(const HostOptions& options) {
   HostFacts facts;
   ReadDriver(options.host_root, facts);
   ReadLibrary(options, facts);
+  if (options.host_root == "/" && facts.driver && facts.library_error.empty())
+    AskDriver(options, facts);
   base::Result<base::RootDir> root = base::RootDir::Open(options.host_root);
   if (!root.ok()) return facts;
   const Host host(*std::move(root), options);
+  ReadCapabilities(host, "/proc/driver/nvidia/capabilities", 5, facts);
   ReadSpecs(host, options, facts);
   ReadHookFiles(host, options, facts);
   ReadEngines(host, facts);

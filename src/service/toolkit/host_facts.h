@@ -31,13 +31,28 @@ struct SpecFacts {
   std::vector<std::string> devices;
   // What it names and the host has not, or has otherwise: "/dev/nvidia0 (511:0, not 195:0)".
   std::vector<std::string> missing;
+  bool open = false;  // somebody else than root may change it
 };
 
 // A program that runs as root with what a container chose.
 struct ProgramFacts {
   std::string path;
   bool there = false, executable = false;
-  bool open = false;  // somebody else than root may replace or change it
+  bool open = false;   // somebody else than root may replace or change it
+  std::string spec{};  // the CDI file for nvidia.com/gpu that names it
+};
+
+// A node of the driver's that should be there and is not.
+struct MissingCapability {
+  std::string path;
+  std::uint32_t minor = 0, mode = 0;
+};
+
+// A program that an engine starts for containers of a runtime.
+struct RuntimeFacts {
+  std::string name, path;  // path empty: no file says what it is
+  bool is_default = false;
+  bool there = false, executable = false;
 };
 
 struct EngineFacts {
@@ -45,6 +60,7 @@ struct EngineFacts {
   std::string program;                             // where it was found
   std::string version;                             // "4.3.1"; empty: it did not say
   std::optional<std::string> config{}, drop_in{};  // the texts of its files
+  std::vector<RuntimeFacts> runtimes{};            // ours and the default, where they are named
 };
 
 struct HostFacts {
@@ -54,7 +70,11 @@ struct HostFacts {
   std::vector<hw::procfs::GpuInformation> gpus;
   std::vector<model::DeviceNode> nodes;
   hw::procfs::Majors majors;
+  std::vector<MissingCapability> missing_capabilities;
   std::string library, library_error;  // path; or why it does not load
+  bool library_outside = false;        // of the driver root that was named
+  std::string answer_error;            // why the driver does not answer; asked on this machine only
+  bool versions_differ = false;        // that is why
   std::string library_version;         // empty: the file's name has none
   std::vector<SpecFacts> specs;
   std::vector<std::string> spec_problems;
