@@ -16,6 +16,7 @@
 #include <memory>
 #include <optional>
 
+#include "base/mount_id.h"
 #include "base/root_walk.h"
 
 namespace partita::base {
@@ -58,7 +59,7 @@ Result<UniqueFd> OpenByKernel(int root, const std::string& path, int flags, std:
 Result<UniqueFd> OpenByWalk(
     int root, std::string_view path, int flags, const std::string& name, std::string called) {
   const bool stay = (flags & O_NOFOLLOW) != 0;
-  RootWalk walk(root, name);
+  RootWalk walk(root, name, RootWalk::For::kReading);
   TRY_VOID(walk.Go(path, stay ? RootWalk::Last::kStay : RootWalk::Last::kFollow, std::nullopt));
   if (MeansDirectory(path)) flags |= O_DIRECTORY;
   // Whatever is there by now: not followed if it has become a link.
@@ -119,30 +120,42 @@ Result<std::string> UnusedName() {
   return fmt::format(".partita-{:016x}.new", number);
 }
 
-Result<void> WriteFileIn(const UniqueFd& directory,
+struct Owner {
+  uid_t uid;
+  gid_t gid;
+};
+struct Rights {
+  mode_t mode;
+  std::optional<Owner> owner;
+};
+
+Result<void> WriteFileIn(int directory,
                          const std::string& name,
                          std::string_view bytes,
-                         mode_t mode,
+                         const Rights& rights,
                          const std::string& called) {
-  const UniqueFd file(openat(directory.get(), name.c_str(),
-                             O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+  const UniqueFd file(
+      openat(directory, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file.valid() && errno == EEXIST)
     return MakeError(ErrorCode::kConflict, "{} is there already", called);
   if (!file.valid()) return ErrnoError(fmt::format("create {}", called));
   Result<void> written = WriteAll(file.get(), bytes, called);
-  if (written.ok() && fchmod(file.get(), mode) != 0)
+  // The owner first: another one loses the bits that let programs act as the owner.
+  if (written.ok() && rights.owner && fchown(file.get(), rights.owner->uid, rights.owner->gid) != 0)
+    written = ErrnoError(fmt::format("chown {}", called));
+  if (written.ok() && fchmod(file.get(), rights.mode) != 0)
     written = ErrnoError(fmt::format("chmod {}", called));
-  if (!written.ok()) unlinkat(directory.get(), name.c_str(), 0);
+  if (!written.ok()) unlinkat(directory, name.c_str(), 0);
   return written;
 }
 
-Result<void> PutInPlace(const UniqueFd& directory,
+Result<void> PutInPlace(int directory,
                         const std::string& beside,
                         const std::string& name,
                         const std::string& called) {
-  if (renameat(directory.get(), beside.c_str(), directory.get(), name.c_str()) == 0) return {};
+  if (renameat(directory, beside.c_str(), directory, name.c_str()) == 0) return {};
   const int reason = errno;
-  unlinkat(directory.get(), beside.c_str(), 0);
+  unlinkat(directory, beside.c_str(), 0);
   return ErrnoError(fmt::format("replace {}", called), reason);
 }
 
@@ -255,7 +268,7 @@ Result<std::vector<std::string>> RootDir::List(std::string_view path) const {
 
 Result<std::string> RootDir::Resolve(std::string_view path) const {
   TRY_VOID(CheckPath(path));
-  RootWalk walk(fd(), Called(path));
+  RootWalk walk(fd(), Called(path), RootWalk::For::kReading);
   TRY_VOID(walk.Go(path, RootWalk::Last::kFollow, std::nullopt));
   return walk.path();
 }
@@ -282,14 +295,26 @@ std::vector<std::string> RootDir::Glob(std::string_view pattern) const {
   return found;
 }
 
-Result<UniqueFd> RootDir::MakeDirectories(std::string_view path, mode_t mode) const {
+Result<UniqueFd> RootDir::OpenToChange(std::string_view path, std::optional<mode_t> make) const {
   TRY_VOID(CheckPath(path));
-  RootWalk walk(fd(), Called(path));
-  TRY_VOID(walk.Go(path, RootWalk::Last::kFollow, mode));
-  UniqueFd made = walk.TakeHere();
+  RootWalk walk(fd(), Called(path), RootWalk::For::kWriting);
+  TRY_VOID(walk.Go(path, RootWalk::Last::kFollow, make));
+  UniqueFd there = walk.TakeHere();
+  if (!there.valid()) return ErrnoError(fmt::format("open {}", Called(path)));
+  return there;
+}
+
+Result<bool> RootDir::IsOnOwnMount(std::string_view path) const {
+  TRY(there, OpenToChange(path, std::nullopt));
+  TRY(mount, MountIdOf(there.get()));
+  TRY(own, MountIdOf(fd()));
+  return mount == own;
+}
+
+Result<UniqueFd> RootDir::MakeDirectories(std::string_view path, mode_t mode) const {
+  TRY(made, OpenToChange(path, mode));
   struct stat about = {};
-  if (!made.valid() || fstat(made.get(), &about) != 0)
-    return ErrnoError(fmt::format("look at {}", Called(path)));
+  if (fstat(made.get(), &about) != 0) return ErrnoError(fmt::format("look at {}", Called(path)));
   if (!S_ISDIR(about.st_mode))
     return ErrnoError(fmt::format("make directory {}", Called(path)), ENOTDIR);
   return made;
@@ -305,21 +330,39 @@ Result<std::pair<UniqueFd, std::string>> RootDir::Parent(std::string_view path, 
     return MakeError(ErrorCode::kInvalid, "{} does not end with the name of a file", Called(path));
   const std::string_view above = has_slash ? path.substr(0, slash + 1) : "/";
   Result<UniqueFd> directory =
-      make ? MakeDirectories(above, 0755) : OpenAt(above, O_PATH | O_DIRECTORY);
+      make ? MakeDirectories(above, 0755) : OpenToChange(above, std::nullopt);
   if (!directory.ok()) return std::move(directory).error();
   return std::pair(*std::move(directory), std::move(name));
 }
 
 Result<void> RootDir::WriteNew(std::string_view path, std::string_view bytes, mode_t mode) const {
   TRY(place, Parent(path, false));
-  return WriteFileIn(place.first, place.second, bytes, mode, Called(path));
+  return WriteFileIn(place.first.get(), place.second, bytes, {mode, std::nullopt}, Called(path));
 }
 
 Result<void> RootDir::Replace(std::string_view path, std::string_view bytes, mode_t mode) const {
   TRY(place, Parent(path, false));
   TRY(beside, UnusedName());
-  TRY_VOID(WriteFileIn(place.first, beside, bytes, mode, Called(path)));
-  return PutInPlace(place.first, beside, place.second, Called(path));
+  TRY_VOID(WriteFileIn(place.first.get(), beside, bytes, {mode, std::nullopt}, Called(path)));
+  return PutInPlace(place.first.get(), beside, place.second, Called(path));
+}
+
+// The directory and the name that the path's links lead to.
+Result<void> RootDir::Rewrite(std::string_view path, std::string_view bytes, mode_t mode) const {
+  TRY_VOID(CheckPath(path));
+  RootWalk walk(fd(), Called(path), RootWalk::For::kWriting);
+  const Result<void> went = walk.Go(path, RootWalk::Last::kFollow, std::nullopt);
+  if (!went.ok() && went.error().code() == ErrorCode::kNotFound) return Replace(path, bytes, mode);
+  if (!went.ok()) return went;
+  struct stat about = {};
+  if (fstat(walk.here(), &about) != 0) return ErrnoError(fmt::format("look at {}", Called(path)));
+  if (!S_ISREG(about.st_mode))
+    return MakeError(ErrorCode::kInvalid, "{} is no regular file", Called(path));
+  TRY(beside, UnusedName());
+  const int directory = walk.parent();
+  TRY_VOID(WriteFileIn(directory, beside, bytes,
+                       {about.st_mode & 07777, Owner{about.st_uid, about.st_gid}}, Called(path)));
+  return PutInPlace(directory, beside, walk.last_name(), Called(path));
 }
 
 Result<void> RootDir::PutLink(std::string_view target, std::string_view path) const {
@@ -333,7 +376,7 @@ Result<void> RootDir::PutLink(std::string_view target, std::string_view path) co
   TRY(beside, UnusedName());
   if (symlinkat(std::string(target).c_str(), directory.get(), beside.c_str()) != 0)
     return ErrnoError(fmt::format("make a link beside {}", Called(path)));
-  return PutInPlace(directory, beside, name, Called(path));
+  return PutInPlace(directory.get(), beside, name, Called(path));
 }
 
 }  // namespace partita::base

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -61,7 +62,14 @@ class RootDir {
   // as they are; no match is empty, an unreadable directory is skipped.
   [[nodiscard]] std::vector<std::string> Glob(std::string_view pattern) const;
 
-  // Changes below the root: each opens the parent by descriptor once and works there.
+  // Changes below the root: each opens the parent by descriptor once and works there. A link never
+  // leads them to another mount than its own (kInvalid): what is mounted may be the host's. A plain
+  // path may lie on one.
+  // What is there, links followed, O_PATH. `make`: missing directories are made with this mode.
+  [[nodiscard]] Result<UniqueFd> OpenToChange(std::string_view path,
+                                              std::optional<mode_t> make = std::nullopt) const;
+  // Is it on the mount that the root is on?
+  [[nodiscard]] Result<bool> IsOnOwnMount(std::string_view path) const;
   // Makes what is missing of the path, also where a link leads to nothing yet; the last one,
   // O_PATH.
   [[nodiscard]] Result<UniqueFd> MakeDirectories(std::string_view path, mode_t mode) const;
@@ -72,6 +80,11 @@ class RootDir {
   // The whole new file or the old one, never half of it; in the place of whatever was there but a
   // directory, links too. Exactly `mode`. Its directory exists.
   [[nodiscard]] Result<void> Replace(std::string_view path,
+                                     std::string_view bytes,
+                                     mode_t mode) const;
+  // As Replace, but what links lead to is replaced, and keeps its owner and mode; `mode` is for a
+  // new file.
+  [[nodiscard]] Result<void> Rewrite(std::string_view path,
                                      std::string_view bytes,
                                      mode_t mode) const;
   // A link with this text, in the place of whatever was there but a directory; done when it is

@@ -269,5 +269,40 @@ TEST_F(RootDirTest, TakesADescriptor) {
             "open directory " + top_ + "/none: No such file or directory (errno 2)");
 }
 
+// /proc stands for a volume: every machine has it mounted.
+TEST_F(RootDirTest, NoLinkLeadsAChangeToAnotherMount) {
+  const RootDir host = *RootDir::Open("/");
+  ASSERT_FALSE(*host.IsOnOwnMount("/proc"));
+  EXPECT_TRUE(host.OpenToChange("/proc").ok());
+  Link("/proc", "in/out");
+  Link("out", "in/further");
+  Link("../in/etc", "in/inside");
+  for (const char* name : {"/in/out", "/in/further", "/in/out/new", "/in/inside/../further/new"}) {
+    const std::string path = top_ + name;
+    const std::string told = "a link in " + path + " leads to another mount: nothing is written";
+    EXPECT_EQ(Told(host.MakeDirectories(path, 0755)), told);
+    EXPECT_FALSE(host.WriteNew(path + "/file", "x", 0644).ok());
+    EXPECT_FALSE(host.Replace(path + "/file", "x", 0644).ok());
+    EXPECT_EQ(Code(host.PutLink("x", path + "/file")), ErrorCode::kInvalid);
+  }
+  Link("/proc/version", "in/file");
+  EXPECT_EQ(Code(host.Rewrite(top_ + "/in/file", "x", 0644)), ErrorCode::kInvalid);
+  EXPECT_TRUE(host.WriteNew(top_ + "/in/inside/new", "x", 0644).ok());
+  EXPECT_TRUE(*Root().IsOnOwnMount("/etc"));
+}
+
+TEST_F(RootDirTest, RewritingKeepsModeAndLinks) {
+  Write("in/real", "old");
+  ASSERT_EQ(chmod((top_ + "/in/real").c_str(), 0640), 0);
+  Link("real", "in/link");
+  ASSERT_TRUE(Root().Rewrite("/link", "new", 0644).ok());
+  EXPECT_EQ(*Root().Read("/real", 10), "new");
+  EXPECT_EQ(Root().Look("/real")->mode & 07777, 0640U);
+  EXPECT_TRUE(Root().Look("/link")->IsLink());
+  ASSERT_TRUE(Root().Rewrite("/fresh", "x", 0604).ok());
+  EXPECT_EQ(Root().Look("/fresh")->mode & 07777, 0604U);
+  EXPECT_FALSE(Root().Rewrite("/", "x", 0644).ok());
+}
+
 }  // namespace
 }  // namespace partita::base

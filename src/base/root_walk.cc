@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <climits>
 
+#include "base/mount_id.h"
+
 namespace partita::base {
 namespace {
 
@@ -66,6 +68,7 @@ Result<UniqueFd> RootWalk::Enter(const std::string& name, std::optional<mode_t> 
     UniqueFd fd(openat(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
     if (fd.valid()) return fd;
     if (errno != ENOENT || !make) return ErrnoError(fmt::format("open {}", name_));
+    TRY_VOID(CheckMount());
     if (mkdirat(here(), name.c_str(), *make) != 0 && errno != EEXIST)
       return ErrnoError(fmt::format("make directory {}", name_));
   }
@@ -86,6 +89,16 @@ Result<std::optional<std::string>> RootWalk::LinkText(int fd) const {
   return std::optional<std::string>(std::string(text.data(), static_cast<std::size_t>(length)));
 }
 
+// A plain path means what is mounted there, as whoever made the container wanted it; a link is only
+// what the tree's author wants.
+Result<void> RootWalk::CheckMount() const {
+  if (!mount_) return {};
+  TRY(mount, MountIdOf(here()));
+  if (mount == *mount_) return {};
+  return MakeError(ErrorCode::kInvalid, "a link in {} leads to another mount: nothing is written",
+                   name_);
+}
+
 Result<void> RootWalk::Go(std::string_view path, Last last, std::optional<mode_t> make) {
   if (MeansDirectory(path)) last = Last::kFollow;
   std::vector<std::string> rest = Components(path);
@@ -104,11 +117,15 @@ Result<void> RootWalk::Go(std::string_view path, Last last, std::optional<mode_t
       continue;
     }
     if (++links > kMostLinks) return ErrnoError(fmt::format("follow {}", name_), ELOOP);
+    if (purpose_ == For::kWriting && !mount_) {
+      TRY(mount, MountIdOf(here()));
+      mount_ = mount;
+    }
     if (link->starts_with('/')) steps_.clear();
     std::vector<std::string> text = Components(*link);
     rest.insert(rest.end(), text.rbegin(), text.rend());
   }
-  return {};
+  return CheckMount();
 }
 
 }  // namespace partita::base

@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -21,12 +22,15 @@ namespace partita::base {
 
 class RootWalk {
  public:
+  enum class For { kReading, kWriting };
   // `root` stays open as long as this. `name` is for messages.
-  RootWalk(int root, std::string name) : root_(root), name_(std::move(name)) {}
+  RootWalk(int root, std::string name, For purpose)
+      : root_(root), name_(std::move(name)), purpose_(purpose) {}
 
   enum class Last { kFollow, kStay };  // a link as the last component
   // Goes there. `make`: missing directories get this mode. ".." goes to where we came from, never
-  // above the root; links are read and their text is gone through in the same way.
+  // above the root; links are read and their text is gone through in the same way. For writing,
+  // links end on the mount that the first of them is on (kInvalid).
   [[nodiscard]] Result<void> Go(std::string_view path, Last last, std::optional<mode_t> make);
 
   // Where we are, O_PATH.
@@ -44,9 +48,12 @@ class RootWalk {
   };
   Result<UniqueFd> Enter(const std::string& name, std::optional<mode_t> make) const;
   [[nodiscard]] Result<std::optional<std::string>> LinkText(int fd) const;
+  [[nodiscard]] Result<void> CheckMount() const;
 
   int root_;
   std::string name_;
+  For purpose_;
+  std::optional<std::uint64_t> mount_;  // of the first link that was followed for writing
   std::vector<Step> steps_;
 };
 

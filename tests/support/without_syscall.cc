@@ -33,6 +33,7 @@ constexpr Call kCalls[] = {
     {"bpf", SYS_bpf},
     {"mount", SYS_mount},
     {"mount_setattr", SYS_mount_setattr},
+    {"statx", SYS_statx},
     {"unshare", SYS_unshare},
     {"pivot_root", SYS_pivot_root},
     {"close_range", SYS_close_range},

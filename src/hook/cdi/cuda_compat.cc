@@ -112,6 +112,11 @@ base::Result<void> EnableCudaCompat(const HookCall& call,
                                     const Report& report) {
   const std::optional<std::string> directory = FindCompat(call.root, options, report);
   if (!directory || IsListed(call.root, *directory)) return {};
+  TRY(elsewhere, LoaderFilesElsewhere(call.root));
+  if (!elsewhere.empty()) {
+    TellElsewhere(elsewhere, report);
+    return {};
+  }
   return AddLdConf(call.root, "00-compat", std::span(&*directory, 1));
 }
 

@@ -37,7 +37,7 @@ base::Result<UniqueFd> FileInMemory(const UniqueFd& meanwhile_over,
 
 base::Result<void> ChangeMode(const RootDir& root, const std::string& path, mode_t mode) {
   constexpr mode_t kBits = 07777;
-  base::Result<UniqueFd> file = root.OpenAt(path, O_PATH);
+  base::Result<UniqueFd> file = root.OpenToChange(path);
   if (!file.ok() && file.error().code() == ErrorCode::kNotFound) return {};
   if (!file.ok()) return std::move(file).error();
   struct stat about = {};

@@ -37,8 +37,7 @@ base::Result<void> AppendMuslPath(const base::RootDir& root, std::span<const std
     return std::move(before).error();
   std::string text = before.ok() ? *before : "";
   if (!text.empty() && !text.ends_with('\n')) text += '\n';
-  base::Result<std::string> real = root.Resolve(path);
-  return root.Replace(real.ok() ? *real : path, text + Lines(lines), 0644);
+  return root.Rewrite(path, text + Lines(lines), 0644);
 }
 
 // Of one library: the name that the loader asks for. An image may have anything in there: what is
@@ -69,6 +68,19 @@ base::Result<void> CheckFolder(std::string_view folder) {
   if (folder.starts_with('/') && !broken) return {};
   return MakeError(ErrorCode::kInvalid, "{} is no folder for the loader", base::Quoted(folder))
       .WithHint("it begins with / and has no spaces, control characters, #, * or ?");
+}
+
+base::Result<std::string> LoaderFilesElsewhere(const base::RootDir& root) {
+  for (const char* directory : {"/etc", kLdConfDirectory}) {
+    const base::Result<bool> own = root.IsOnOwnMount(directory);
+    if (own.ok() && !*own) return std::string(directory);
+    if (!own.ok() && own.error().code() != ErrorCode::kNotFound) return own.error();
+  }
+  return std::string();
+}
+
+void TellElsewhere(const std::string& directory, const Report& report) {
+  report.Warning(directory + " is a mount of the container: no files are put there");
 }
 
 base::Result<void> AddLdConf(const base::RootDir& root,
@@ -105,8 +117,18 @@ base::Result<void> UpdateLdcache(const HookCall& call,
                                  const Report& report) {
   for (const std::string& folder : options.folders) TRY_VOID(CheckFolder(folder));
   TRY(image, ReadImageFacts(call.root));
-  TRY_VOID(WriteLoaderFiles(call.root, PlanLoaderFiles(image, options.folders)));
-  base::Result<void> ran = RunLdconfig(call.root, {options.ldconfig, {}});
+  TRY(elsewhere, LoaderFilesElsewhere(call.root));
+  if (!elsewhere.empty()) TellElsewhere(elsewhere, report);
+  if (elsewhere == "/etc") {
+    LinkSonames(call.root, options.folders);
+    return {};
+  }
+  LdconfigCall ldconfig{options.ldconfig, {}};
+  if (elsewhere.empty())
+    TRY_VOID(WriteLoaderFiles(call.root, PlanLoaderFiles(image, options.folders)));
+  else
+    ldconfig.directories = options.folders;
+  base::Result<void> ran = RunLdconfig(call.root, ldconfig);
   if (ran.ok()) return {};
   const ErrorCode code = ran.error().code();
   if (code != ErrorCode::kNotFound && code != ErrorCode::kUnavailable) return ran;

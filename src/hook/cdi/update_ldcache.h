@@ -29,6 +29,11 @@ struct UpdateLdcacheOptions {
 [[nodiscard]] base::Result<void> WriteLoaderFiles(const base::RootDir& root,
                                                   const LoaderFiles& files);
 
+// The one of the loader's directories that is a mount within the container, if there is one: a
+// volume. It is its owner's, and nothing is written there. kInvalid: a link leads there.
+[[nodiscard]] base::Result<std::string> LoaderFilesElsewhere(const base::RootDir& root);
+void TellElsewhere(const std::string& directory, const Report& report);
+
 // A new file "<prefix>-<random>.conf" of ld.so.conf.d with a line each; nothing where there is
 // none.
 [[nodiscard]] base::Result<void> AddLdConf(const base::RootDir& root,

@@ -55,6 +55,9 @@ base::Result<void> EnterRoot() {
   if (MakeAllPrivate() != 0) return ErrnoError("make mounts private");
   TRY(tree, MountHere());
   if (fchdir(tree.get()) != 0) return ErrnoError("go to the container's root");
+  // It removes links and makes others wherever the image tells it to look, and opens whatever bears
+  // a library's name: it may change the image, and nothing that is mounted there.
+  TRY_VOID(ProtectMountsBelow(tree));
   TRY(root, base::RootDir::At(std::move(tree), "the container"));
   TRY_VOID(CoverKernelFiles(root));
   if (ChangeRootToHere() != 0) return ErrnoError("make the container's root our own");

@@ -3,17 +3,19 @@
 #include <fcntl.h>
 #include <linux/mount.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
-#include <optional>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include "base/files.h"
+#include "base/mount_id.h"
 #include "base/text.h"
 #include "hook/container/old_mount.h"
 
@@ -100,12 +102,29 @@ base::Result<UniqueFd> NewFileSystem(const char* type,
   return tree;
 }
 
-std::optional<std::uint64_t> MountId(int fd) {
-  struct statx about = {};
-  if (statx(fd, "", AT_EMPTY_PATH | AT_NO_AUTOMOUNT, STATX_MNT_ID, &about) != 0 ||
-      (about.stx_mask & STATX_MNT_ID) == 0)
-    return std::nullopt;
-  return about.stx_mnt_id;
+base::Result<void> Protect(const UniqueFd& own, int mount, bool read_only) {
+  struct statvfs about = {};
+  if (fstatvfs(mount, &about) != 0) return ErrnoError("look at a mount");
+  const bool was_read_only = (about.f_flag & ST_RDONLY) != 0;
+  const bool no_exec = (about.f_flag & ST_NOEXEC) != 0;
+  if (RemountOwn(own.get(), mount, read_only || was_read_only, no_exec, true) != 0)
+    return ErrnoError("set the attributes of a mount");
+  return {};
+}
+
+// Before 5.12.
+base::Result<void> ProtectOneByOne(const UniqueFd& top) {
+  TRY(own, base::OpenOwnDescriptors());
+  TRY(id, base::MountIdOf(top.get()));
+  TRY(table, base::ReadFile("/proc/self/mountinfo"));
+  for (const MountPoint& point : MountsBelow(table, id)) {
+    const UniqueFd mount(open(point.path.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
+    const auto found = mount.valid() ? base::MountIdOf(mount.get()) : ErrnoError("open");
+    // Hidden by another mount, from ldconfig too.
+    if (!found.ok() || *found != point.id) continue;
+    TRY_VOID(Protect(own, mount.get(), true), "{}", point.path);
+  }
+  return Protect(own, top.get(), false);
 }
 
 }  // namespace
@@ -175,9 +194,43 @@ base::Result<void> Place(const UniqueFd& tree,
   return SetAttributes(tree, attributes);
 }
 
+std::vector<MountPoint> MountsBelow(std::string_view mountinfo, std::uint64_t top) {
+  std::set<std::uint64_t> inside{top};
+  std::vector<MountPoint> points;
+  // A line comes after that of what it is mounted on, but for what was moved.
+  for (std::size_t before = 0; before != inside.size();) {
+    before = inside.size();
+    for (const std::string_view line : base::SplitLines(mountinfo)) {
+      const std::vector<std::string_view> words = base::SplitWords(line);
+      if (words.size() < 7) continue;
+      const auto id = base::ParseUnsigned(words[0]), parent = base::ParseUnsigned(words[1]);
+      if (!id || !parent || !inside.contains(*parent) || !inside.insert(*id).second) continue;
+      points.push_back({*id, Unescaped(words[4])});
+    }
+  }
+  return points;
+}
+
+base::Result<void> ProtectMountsBelow(const UniqueFd& top) {
+  struct statvfs about = {};
+  if (fstatvfs(top.get(), &about) != 0) return ErrnoError("look at a mount");
+  constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
+  mount_attr attr = {};
+  attr.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NODEV;
+  const auto set = [&](unsigned how) {
+    return syscall(SYS_mount_setattr, top.get(), "", AT_EMPTY_PATH | how, &attr, sizeof attr);
+  };
+  if (set(kRecursive) != 0)
+    return errno == ENOSYS ? ProtectOneByOne(top) : ErrnoError("make mounts read-only");
+  if ((about.f_flag & ST_RDONLY) != 0) return {};
+  attr = {};
+  attr.attr_clr = MOUNT_ATTR_RDONLY;
+  if (set(0) != 0) return ErrnoError("make the container's root writable");
+  return {};
+}
+
 base::Result<void> KeepMountsHere(const base::RootDir& root, const UniqueFd& target) {
-  const auto id = MountId(target.get());
-  if (!id) return ErrnoError("find the mount of a file");
+  TRY(id, base::MountIdOf(target.get()));
   TRY(table, base::ReadFile("/proc/self/mountinfo"));
   std::string point;
   for (const std::string_view line : base::SplitLines(table)) {
@@ -189,14 +242,16 @@ base::Result<void> KeepMountsHere(const base::RootDir& root, const UniqueFd& tar
     }
   }
   if (point.empty()) return {};
-  if (MountId(root.fd()) == id)
+  TRY(own_id, base::MountIdOf(root.fd()));
+  if (own_id == id)
     return MakeError(ErrorCode::kDenied,
                      "the container's root is on a shared mount ({}): what is mounted there would "
                      "appear on the host",
                      point)
         .WithHint("let the runtime mount /proc in the container, or make the mount private");
   const UniqueFd mount(open(Unescaped(point).c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-  if (!mount.valid() || MountId(mount.get()) != id)
+  const auto found = mount.valid() ? base::MountIdOf(mount.get()) : ErrnoError("open");
+  if (!found.ok() || *found != id)
     return MakeError(ErrorCode::kDenied,
                      "{} is shared with other mount namespaces, and hidden by another mount",
                      point);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/result.h"
 #include "base/root_dir.h"
@@ -55,6 +56,18 @@ struct MountAttributes {
 // Sets the attributes of a tree that is attached already.
 [[nodiscard]] base::Result<void> SetAttributes(const base::UniqueFd& tree,
                                                const MountAttributes& attributes);
+
+// In a mount namespace of our own: everything mounted below the top is read-only, and no device can
+// be opened anywhere in the tree.
+[[nodiscard]] base::Result<void> ProtectMountsBelow(const base::UniqueFd& top);
+
+struct MountPoint {
+  std::uint64_t id = 0;
+  std::string path;
+  bool operator==(const MountPoint&) const = default;
+};
+// What is mounted on a mount, and on that, by the text of /proc/self/mountinfo.
+[[nodiscard]] std::vector<MountPoint> MountsBelow(std::string_view mountinfo, std::uint64_t top);
 
 // Mounts made on what is shared would appear elsewhere too. Makes the mount that the target lies on
 // private, unless the container's root lies on the same one (kDenied): that one may be the host's.
