@@ -18,7 +18,8 @@ struct Image {
   std::string note =
       R"({"Format": 1, "CUDA Version": "13.1", "Driver": [535, 550], "Device": [1]})";
   std::uint64_t note_alignment = 4;
-  std::uint32_t note_excess = 0;  // how much more than there is the note claims
+  std::uint32_t note_excess = 0;    // how much more than there is the note claims
+  std::uint16_t more_sections = 0;  // notes without a name of their own
 
   [[nodiscard]] std::string Build() const;
 
@@ -112,10 +113,11 @@ std::string Image::Build() const {
     Section(table, 0, SHT_NULL, 0, 0, 0, 0);
     Section(table, 0, SHT_STRTAB, strings_at, strings.size(), 0, 1);
     if (!sonames.empty()) Section(table, 30, SHT_DYNAMIC, dynamic_at, dynamic.size(), 1, 8);
+    for (int i = 0; i < more_sections; ++i) Section(table, 2, SHT_NOTE, 0, 64, 0, 4);
     Section(table, 1, SHT_NOTE, note_at, compat.size(), 0, note_alignment);
     Section(table, 0, SHT_STRTAB, names_at, names.size(), 0, 1);
   }
-  const std::uint16_t section_count = sonames.empty() ? 4 : 5;
+  const auto section_count = static_cast<std::uint16_t>((sonames.empty() ? 4 : 5) + more_sections);
 
   std::string out =
       "\x7f"
@@ -142,6 +144,11 @@ std::string Image::Build() const {
 }
 
 const std::vector<std::string> kOne = {"libx.so.1"};
+
+template <typename T>
+std::string Told(const base::Result<T>& result) {
+  return result.ok() ? "(no error)" : result.error().ToString();
+}
 
 TEST(CdiElf, ReadsTheSonameOfEveryKindOfFile) {
   for (const bool wide : {true, false}) {
@@ -258,6 +265,39 @@ TEST(CdiElf, RefusesANoteThatSaysNothing) {
     image.note = text;
     EXPECT_FALSE(ReadCompatNote(image.Build()).ok()) << text;
   }
+}
+
+// What an image may have for a library: every table and name as large as it likes.
+TEST(CdiElf, ManySectionsAreRefused) {
+  Image image;
+  image.more_sections = 20000;
+  EXPECT_EQ(Told(ReadCompatNote(image.Build())),
+            "a damaged ELF file: a table has more than 1048576 bytes");
+  image.segments = false;
+  EXPECT_EQ(Told(ReadSonames(image.Build())),
+            "a damaged ELF file: a table has more than 1048576 bytes");
+  image.more_sections = 10000;
+  EXPECT_TRUE(ReadCompatNote(image.Build()).value().has_value());
+}
+
+TEST(CdiElf, ALongNoteIsRefused) {
+  Image image;
+  image.note = R"({"Driver":[0)";
+  for (int i = 0; i < 40000; ++i) image.note += ",0";
+  image.note += "]}";
+  EXPECT_EQ(Told(ReadCompatNote(image.Build())),
+            "a damaged ELF file: its CUDA compatibility note has more than 65536 bytes");
+}
+
+TEST(CdiElf, ManyAndLongSonamesAreRefused) {
+  Image image;
+  image.sonames = {std::string(255, 'x')};
+  EXPECT_EQ(ReadSonames(image.Build()).value(), image.sonames);
+  image.sonames = {std::string(256, 'x')};
+  EXPECT_EQ(Told(ReadSonames(image.Build())),
+            "a damaged ELF file: its SONAME has more than 255 bytes");
+  image.sonames.assign(17, "libx.so.1");
+  EXPECT_EQ(Told(ReadSonames(image.Build())), "a damaged ELF file: it has more than 16 SONAMEs");
 }
 
 }  // namespace

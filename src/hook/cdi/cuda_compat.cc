@@ -4,15 +4,13 @@
 
 #include "base/text.h"
 #include "hook/cdi/update_ldcache.h"
-#include "hook/container/mapped_file.h"
+#include "hook/container/image_file.h"
 #include "hook/flags.h"
 
 namespace partita::hook {
 namespace {
 
 constexpr std::string_view kLibrary = "libcuda.so.";
-// NVIDIA's have about 100 MB.
-constexpr std::size_t kMostLibrary = std::size_t{512} << 20;
 
 // libcuda.so.*.* in the directory; links, FIFOs and directories count too: more than one thing of
 // that name is nothing that we understand.
@@ -32,8 +30,9 @@ std::vector<std::string> Candidates(const base::RootDir& root, const std::string
 
 base::Result<std::optional<cdi::CompatNote>> ReadNote(const base::RootDir& root,
                                                       const std::string& path) {
-  TRY(file, MappedFile::Open(root, path, kMostLibrary));
-  return cdi::ReadCompatNote(file.bytes());
+  TRY(file, ImageFile::Open(root, path));
+  return cdi::ReadCompatNote(
+      [&file](std::uint64_t at, std::span<char> to) { return file.Read(at, to); });
 }
 
 // A file of ours from an earlier start of the same container.

@@ -10,8 +10,8 @@
 
 #include "base/text.h"
 #include "cdi/elf.h"
+#include "hook/container/image_file.h"
 #include "hook/container/ldconfig.h"
-#include "hook/container/mapped_file.h"
 #include "hook/flags.h"
 
 namespace partita::hook {
@@ -19,8 +19,6 @@ namespace {
 
 using base::ErrorCode;
 using base::MakeError;
-
-constexpr std::size_t kMostLibrary = std::size_t{4} << 30;
 
 std::string Lines(std::span<const std::string> directories) {
   std::string lines;
@@ -46,9 +44,10 @@ void LinkSoname(const base::RootDir& root, const std::string& folder, const std:
   const std::string path = folder + "/" + name;
   const base::Result<base::FileFacts> facts = root.Look(path);
   if (!facts.ok() || !facts->IsRegular()) return;
-  const base::Result<MappedFile> file = MappedFile::Open(root, path, kMostLibrary);
+  const base::Result<ImageFile> file = ImageFile::Open(root, path);
   if (!file.ok()) return;
-  const auto sonames = cdi::ReadSonames(file->bytes());
+  const auto sonames = cdi::ReadSonames(
+      [&file](std::uint64_t at, std::span<char> to) { return file->Read(at, to); });
   if (!sonames.ok()) return;
   for (const std::string& soname : *sonames) {
     if (soname.empty() || soname == name || soname.find('/') != std::string::npos) continue;
