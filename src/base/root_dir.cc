@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
+#include <limits>
 #include <memory>
 #include <optional>
 
@@ -251,6 +252,10 @@ Result<std::string> RootDir::ReadLink(std::string_view path) const {
 }
 
 Result<std::vector<std::string>> RootDir::List(std::string_view path) const {
+  return ListSome(path, std::numeric_limits<std::size_t>::max());
+}
+
+Result<std::vector<std::string>> RootDir::ListSome(std::string_view path, std::size_t most) const {
   TRY(directory, OpenAt(path, O_RDONLY | O_DIRECTORY));
   const Directory stream(fdopendir(directory.get()));
   if (stream == nullptr) return ErrnoError(fmt::format("read {}", Called(path)));
@@ -259,7 +264,10 @@ Result<std::vector<std::string>> RootDir::List(std::string_view path) const {
   std::vector<std::string> names;
   for (errno = 0; const dirent* entry = readdir(stream.get()); errno = 0) {
     const std::string_view name = entry->d_name;
-    if (name != "." && name != "..") names.emplace_back(name);
+    if (name == "." || name == "..") continue;
+    if (names.size() == most)
+      return MakeError(ErrorCode::kInvalid, "{} has more than {} names", Called(path), most);
+    names.emplace_back(name);
   }
   if (errno != 0) return ErrnoError(fmt::format("read {}", Called(path)));
   std::sort(names.begin(), names.end());
@@ -274,6 +282,13 @@ Result<std::string> RootDir::Resolve(std::string_view path) const {
 }
 
 std::vector<std::string> RootDir::Glob(std::string_view pattern) const {
+  std::size_t most = std::numeric_limits<std::size_t>::max();
+  Result<std::vector<std::string>> found = GlobWithin(pattern, most);
+  return found.ok() ? *std::move(found) : std::vector<std::string>();
+}
+
+Result<std::vector<std::string>> RootDir::GlobWithin(std::string_view pattern,
+                                                     std::size_t& names_left) const {
   std::vector<std::string> found{""};
   for (const std::string& component : Components(pattern)) {
     std::vector<std::string> next;
@@ -282,8 +297,11 @@ std::vector<std::string> RootDir::Glob(std::string_view pattern) const {
         next.push_back(fmt::format("{}/{}", base, component));
         continue;
       }
-      const Result<std::vector<std::string>> names = List(base.empty() ? "/" : base);
+      Result<std::vector<std::string>> names = ListSome(base.empty() ? "/" : base, names_left);
+      if (!names.ok() && names.error().code() == ErrorCode::kInvalid)
+        return std::move(names).error();
       if (!names.ok()) continue;
+      names_left -= names->size();
       for (const std::string& name : *names) {
         if (Matches(component, name)) next.push_back(fmt::format("{}/{}", base, name));
       }

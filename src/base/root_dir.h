@@ -61,6 +61,10 @@ class RootDir {
   // Matches of a glob ("*" and "?" within a component, a leading dot too), sorted, with their links
   // as they are; no match is empty, an unreadable directory is skipped.
   [[nodiscard]] std::vector<std::string> Glob(std::string_view pattern) const;
+  // The same in a tree of somebody who wishes us ill: every name that is looked at is taken off
+  // `names_left`; kInvalid when none is left.
+  [[nodiscard]] Result<std::vector<std::string>> GlobWithin(std::string_view pattern,
+                                                            std::size_t& names_left) const;
 
   // Changes below the root: each opens the parent by descriptor once and works there. A link never
   // leads them to another mount than its own (kInvalid): what is mounted may be the host's. A plain
@@ -92,6 +96,8 @@ class RootDir {
   [[nodiscard]] Result<void> PutLink(std::string_view target, std::string_view path) const;
 
  private:
+  [[nodiscard]] Result<std::vector<std::string>> ListSome(std::string_view path,
+                                                          std::size_t most) const;
   RootDir(UniqueFd fd, std::string name) : fd_(std::move(fd)), name_(std::move(name)) {}
   [[nodiscard]] std::string Called(std::string_view path) const;
   [[nodiscard]] Result<std::pair<UniqueFd, std::string>> Parent(std::string_view path,

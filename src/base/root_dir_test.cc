@@ -304,5 +304,15 @@ TEST_F(RootDirTest, RewritingKeepsModeAndLinks) {
   EXPECT_FALSE(Root().Rewrite("/", "x", 0644).ok());
 }
 
+TEST_F(RootDirTest, ASearchMayHaveAnEnd) {
+  for (const char* name : {"in/a1", "in/a2", "in/b"}) Write(name, "");
+  std::size_t left = 10;
+  EXPECT_EQ(*Root().GlobWithin("/a*", left), (std::vector<std::string>{"/a1", "/a2"}));
+  EXPECT_EQ(left, 5U);  // etc and usr too
+  EXPECT_TRUE(Root().GlobWithin("/none/*", left).ok());
+  EXPECT_TRUE(Root().GlobWithin("/a*", left).ok());
+  EXPECT_EQ(Told(Root().GlobWithin("/a*", left)), Named("/") + " has more than 0 names");
+}
+
 }  // namespace
 }  // namespace partita::base

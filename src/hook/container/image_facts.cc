@@ -1,9 +1,14 @@
 #include "hook/container/image_facts.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <deque>
+#include <set>
 
 #include "base/text.h"
+#include "hook/container/image_file.h"
 
 namespace partita::hook {
 namespace {
@@ -11,8 +16,12 @@ namespace {
 using base::ErrorCode;
 using base::MakeError;
 
+// Images have a dozen files of a few lines, and about a hundred names beside them. Whoever has more
+// wants to keep us, or ldconfig, busy.
 constexpr std::size_t kMostFiles = 256;
-constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+constexpr std::size_t kMostBytes = std::size_t{1} << 20;  // of all files together
+constexpr std::size_t kMostDirectories = 1024;
+constexpr std::size_t kMostNames = 65536;  // that patterns are compared with
 
 #if defined(__x86_64__)
 constexpr std::string_view kTriplet = "x86_64-linux-gnu";
@@ -33,60 +42,91 @@ bool Contains(const std::vector<std::string>& all, const std::string& one) {
 // A missing file and a link to nothing are nothing; what is no regular file would keep ldconfig
 // waiting.
 base::Result<std::string> ReadIfThere(const base::RootDir& root, const std::string& path) {
-  base::Result<std::string> text = root.Read(path, kMostBytes);
+  base::Result<std::string> text = ReadImageText(root, path, kMostBytes);
   if (text.ok() || text.error().code() == ErrorCode::kInvalid) return text;
   return std::string();
 }
 
-// As ldconfig reads its lines: "#" begins a comment, "include" takes patterns, "hwcap" is of old. A
-// file that is included again is read again: ldconfig knows no end of a circle.
+// As ldconfig reads its lines, which are C strings: "#" begins a comment, "include" takes patterns,
+// "hwcap" is of old. A file that is included again is read again: ldconfig knows no end of a
+// circle.
 class LdConfReader {
  public:
   explicit LdConfReader(const base::RootDir& root) : root_(root) {}
 
   base::Result<std::vector<std::string>> Read() {
     files_.emplace_back(kLdConf);
+    std::size_t bytes = 0;
     for (std::size_t count = 1; !files_.empty(); ++count) {
-      if (count > kMostFiles)
+      if (count + files_.size() > kMostFiles + 1)
         return MakeError(ErrorCode::kInvalid, "{} includes more than {} files, or itself", kLdConf,
                          kMostFiles);
       const std::string file = std::move(files_.front());
       files_.pop_front();
       TRY(text, ReadIfThere(root_, file));
-      for (const std::string_view line : base::SplitLines(text)) ReadLine(file, line);
+      bytes += text.size();
+      if (bytes > kMostBytes)
+        return MakeError(ErrorCode::kInvalid, "{} and what it includes have more than {} bytes",
+                         kLdConf, kMostBytes);
+      for (const std::string_view line : base::Split(text, '\n')) TRY_VOID(ReadLine(file, line));
     }
     return std::move(directories_);
   }
 
  private:
-  void ReadLine(const std::string& file, std::string_view line) {
-    line = base::Trim(line.substr(0, line.find('#')));
-    const std::vector<std::string_view> words = base::SplitWords(line);
-    if (words.empty() || words[0] == "hwcap") return;
-    if (words[0] == "include") {
-      for (std::size_t i = 1; i < words.size(); ++i) Include(file, words[i]);
-      return;
-    }
-    std::string directory(line);
+  base::Result<void> ReadLine(const std::string& file, std::string_view line) {
+    constexpr std::string_view kSpaces = " \t\n\v\f\r";  // isspace
+    constexpr std::string_view kBlanks = " \t";          // isblank
+    line = line.substr(0, line.find('\0'));
+    line = line.substr(0, line.find('#'));
+    line.remove_prefix(std::min(line.find_first_not_of(kSpaces), line.size()));
+    const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
+    if (line.empty() || word == "hwcap") return {};
+    if (word == "include" && word.size() < line.size())
+      return IncludeAll(file, line.substr(word.size()));
+    std::string directory(base::Trim(line));
     while (directory.size() > 1 && directory.ends_with('/')) directory.pop_back();
-    if (!Contains(directories_, directory)) directories_.push_back(std::move(directory));
+    if (!seen_.insert(directory).second) return {};
+    if (seen_.size() > kMostDirectories)
+      return MakeError(ErrorCode::kInvalid, "{} lists more than {} directories", kLdConf,
+                       kMostDirectories);
+    directories_.push_back(std::move(directory));
+    return {};
   }
 
-  // Patterns above the last component would let an image make us list all of itself; nobody writes
-  // them.
-  void Include(const std::string& file, std::string_view pattern) {
+  base::Result<void> IncludeAll(const std::string& file, std::string_view patterns) {
+    for (const std::string_view blank : base::Split(patterns, '\t')) {
+      for (const std::string_view pattern : base::Split(blank, ' ')) {
+        if (!pattern.empty()) TRY_VOID(Include(file, pattern));
+      }
+    }
+    return {};
+  }
+
+  base::Result<void> Include(const std::string& file, std::string_view pattern) {
+    if (pattern.find_first_of("[\\") != std::string_view::npos)
+      return MakeError(ErrorCode::kInvalid,
+                       "{} includes {}: only * and ? are understood in patterns", file,
+                       base::Quoted(pattern));
     std::string whole(pattern);
     if (!pattern.starts_with('/')) whole = file.substr(0, file.rfind('/') + 1) + whole;
-    const std::size_t wild = whole.find_first_of("*?");
-    if (wild != std::string::npos && whole.find('/', wild) != std::string::npos) return;
-    for (std::string& found : root_.Glob(whole)) {
-      if (files_.size() <= kMostFiles) files_.push_back(std::move(found));
+    // A pattern without matches costs something too.
+    if (names_left_ > 0) --names_left_;
+    base::Result<std::vector<std::string>> found = root_.GlobWithin(whole, names_left_);
+    if (!found.ok() || names_left_ == 0)
+      return MakeError(ErrorCode::kInvalid, "{}: {} is sought among more than {} names", file,
+                       whole, kMostNames);
+    for (std::string& each : *found) {
+      if (files_.size() <= kMostFiles) files_.push_back(std::move(each));
     }
+    return {};
   }
 
   const base::RootDir& root_;
   std::deque<std::string> files_;
   std::vector<std::string> directories_;
+  std::set<std::string> seen_;
+  std::size_t names_left_ = kMostNames;
 };
 
 }  // namespace
@@ -106,6 +146,29 @@ base::Result<ImageFacts> ReadImageFacts(const base::RootDir& root) {
     }
   }
   return image;
+}
+
+std::string FindFifo(const base::RootDir& root, std::span<const std::string> directories) {
+  std::vector<std::string> all(directories.begin(), directories.end());
+  const base::Result<ImageFacts> image = ReadImageFacts(root);
+  if (image.ok()) all.insert(all.end(), image->listed.begin(), image->listed.end());
+  for (const bool debian_like : {true, false}) {
+    for (const std::string& each : SystemDirectories(debian_like)) all.push_back(each);
+  }
+  std::vector<std::string> files{"/var/cache/ldconfig/aux-cache"};
+  std::size_t names_left = kMostNames;
+  for (const std::string& directory : all) {
+    for (const char* pattern : {"/lib*.so*", "/ld-*"}) {
+      const auto found = root.GlobWithin(directory + pattern, names_left);
+      if (found.ok()) files.insert(files.end(), found->begin(), found->end());
+    }
+  }
+  for (const std::string& file : files) {
+    const base::Result<base::UniqueFd> there = root.OpenAt(file, O_PATH);
+    struct stat about = {};
+    if (there.ok() && fstat(there->get(), &about) == 0 && S_ISFIFO(about.st_mode)) return file;
+  }
+  return "";
 }
 
 std::vector<std::string> SystemDirectories(bool debian_like) {

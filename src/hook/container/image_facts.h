@@ -26,6 +26,10 @@ struct ImageFacts {
 // of them: it would wait or work for ever.
 [[nodiscard]] base::Result<ImageFacts> ReadImageFacts(const base::RootDir& root);
 
+// A FIFO that ldconfig would open where it looks, and in these directories; else empty.
+[[nodiscard]] std::string FindFifo(const base::RootDir& root,
+                                   std::span<const std::string> directories);
+
 // Where the distribution's loader looks by itself.
 [[nodiscard]] std::vector<std::string> SystemDirectories(bool debian_like);
 // Where a package of the distribution would put the driver's libraries.

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "hook/container/container_fixture.h"
+#include "hook/container/image_file.h"
 
 namespace partita::hook {
 namespace {
@@ -63,10 +64,63 @@ TEST_F(ImageFactsTest, CirclesAreRefused) {
   EXPECT_EQ(Told(Facts()), "/etc/ld.so.conf includes more than 256 files, or itself");
 }
 
-TEST_F(ImageFactsTest, PatternsAboveTheLastComponentAreNotFollowed) {
-  Write("in/etc/ld.so.conf", "include /*/*/*/*\ninclude /etc/d/*\n");
+TEST_F(ImageFactsTest, PatternsAreFollowedInEveryComponent) {
+  Write("in/etc/ld.so.conf", "include /e*/d/?\n");
   Write("in/etc/d/x", "/x\n");
   EXPECT_EQ(Facts()->listed, (Words{"/x"}));
+  Write("in/etc/d/x", "include /e*c/ld.so.conf\n");
+  EXPECT_EQ(Told(Facts()), "/etc/ld.so.conf includes more than 256 files, or itself");
+}
+
+// What glob(3) understands and we do not would be read by ldconfig alone.
+TEST_F(ImageFactsTest, OtherPatternsAreRefused) {
+  ASSERT_TRUE(base::MakeDirectories(Path("in/etc"), 0755).ok());
+  ASSERT_EQ(mkfifo(Path("in/etc/fifo").c_str(), 0644), 0);
+  for (const char* pattern : {"/etc/fif[o]", "/et[c]/fifo", "/etc/fif\\o"}) {
+    Write("in/etc/ld.so.conf", std::string("include /etc/none ") + pattern + "\n");
+    EXPECT_EQ(Told(Facts()), "/etc/ld.so.conf includes \"" + std::string(pattern) +
+                                 "\": only * and ? are understood in patterns");
+  }
+}
+
+// Lines as ldconfig sees them: C strings, of words between spaces and tabs.
+TEST_F(ImageFactsTest, WhatALineHidesIsSeen) {
+  ASSERT_TRUE(base::MakeDirectories(Path("in/etc"), 0755).ok());
+  ASSERT_EQ(mkfifo(Path("in/etc/fifo").c_str(), 0644), 0);
+  ASSERT_EQ(mkfifo(Path("in/etc/fifo\v").c_str(), 0644), 0);
+  Write("in/etc/ld.so.conf", std::string_view("include /etc/fifo\0x\n", 20));
+  EXPECT_EQ(Told(Facts()), "/etc/fifo in " + Path("in") + " is no regular file");
+  Write("in/etc/ld.so.conf", "\vinclude\t/etc/fifo\v");
+  EXPECT_EQ(Told(Facts()), "/etc/fifo\v in " + Path("in") + " is no regular file");
+}
+
+TEST_F(ImageFactsTest, WhatIsListedHasAnEnd) {
+  std::string lines;
+  for (int i = 0; i < 1024; ++i) lines += "/d" + std::to_string(i) + "\n";
+  Write("in/etc/ld.so.conf", lines + lines);
+  EXPECT_EQ(Facts()->listed.size(), 1024U);
+  Write("in/etc/ld.so.conf", lines + "/one-more\n");
+  EXPECT_EQ(Told(Facts()), "/etc/ld.so.conf lists more than 1024 directories");
+
+  Write("in/etc/ld.so.conf", "include /etc/d/*\n");
+  for (const char* name : {"a", "b", "c"})
+    Write(std::string("in/etc/d/") + name, std::string(400000, '#'));
+  EXPECT_EQ(Told(Facts()), "/etc/ld.so.conf and what it includes have more than 1048576 bytes");
+}
+
+TEST_F(ImageFactsTest, SearchesHaveAnEnd) {
+  std::string lines;
+  for (int i = 0; i < 300; ++i) lines += "include /etc/none*\n";
+  Write("in/etc/ld.so.conf", lines);
+  for (int i = 0; i < 300; ++i) Write("in/etc/" + std::to_string(i), "");
+  EXPECT_EQ(Told(Facts()), "/etc/ld.so.conf: /etc/none* is sought among more than 65536 names");
+}
+
+TEST_F(ImageFactsTest, FilesOfTheKernelAreNotRead) {
+  Link("/proc/version", "etc/x");
+  const base::RootDir host = *base::RootDir::Open("/");
+  EXPECT_EQ(Told(ReadImageText(host, Path("etc/x"), 4096)),
+            Path("etc/x") + " is of the kernel, not of the image");
 }
 
 TEST(PlanLoaderFiles, LeavesOutWhatIsListed) {
