@@ -19,6 +19,7 @@ namespace {
 
 int CdiHook(std::span<char*> arguments) {
   const Wishes wishes = StartClean();
+  LimitWork();
   return RunCdiHook({arguments.begin() + 1, arguments.end()}, wishes);
 }
 
@@ -27,6 +28,7 @@ int CdiHook(std::span<char*> arguments) {
 int ContainerToolkit(std::span<char*> arguments) {
   if (arguments.size() > 1 && std::string_view(arguments[1]) == "hook") {
     const Wishes wishes = StartClean();
+    LimitWork();
     return RunCdiHook({arguments.begin() + 2, arguments.end()}, wishes);
   }
   const Report report("nvidia-ctk", Report::Level::kWarning);

@@ -1,6 +1,7 @@
 #include "hook/start.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -52,7 +53,30 @@ Wishes StartClean() {
   if (chdir("/") != 0) std::abort();
   umask(022);
   prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+  for (const int each : {SIGPIPE, SIGXFSZ}) signal(each, SIG_IGN);
   return wishes;
+}
+
+// Soft limits: ldconfig maps libraries of gigabytes, and gets others.
+void LimitWork() {
+  struct Row {
+    int resource;
+    rlim_t most;
+  };
+  constexpr Row kLimits[] = {
+    {RLIMIT_CPU, 10},  // a hook needs milliseconds
+// A sanitizer reserves terabytes.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+    {RLIMIT_AS, rlim_t{1} << 30},  // a hook needs a few megabytes, and a copy of ldconfig
+#endif
+  };
+  for (const Row& row : kLimits) {
+    rlimit limit = {};
+    if (getrlimit(row.resource, &limit) != 0) std::abort();
+    if (limit.rlim_cur != RLIM_INFINITY && limit.rlim_cur <= row.most) continue;
+    limit.rlim_cur = row.most;
+    if (setrlimit(row.resource, &limit) != 0) std::abort();
+  }
 }
 
 }  // namespace partita::hook

@@ -2,9 +2,11 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -13,11 +15,13 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 
 #include "base/files.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 #include "hook/container/confined.h"
+#include "hook/container/image_facts.h"
 
 namespace partita::hook {
 namespace {
@@ -78,27 +82,59 @@ base::Result<UniqueFd> Sealed(std::string_view program) {
   return file;
 }
 
-// The status of the child, which is killed when it takes too long.
-base::Result<int> WaitFor(pid_t child, const sigset_t& ends) {
+// The status of the child; nothing when it takes longer.
+base::Result<std::optional<int>> WaitFor(pid_t child, const sigset_t& ends, time_t seconds) {
   timespec deadline = {};
   clock_gettime(CLOCK_MONOTONIC, &deadline);
-  deadline.tv_sec += kMostSeconds;
+  deadline.tv_sec += seconds;
   int status = 0;
   for (;;) {
     const pid_t ended = waitpid(child, &status, WNOHANG);
-    if (ended == child) return status;
+    if (ended == child) return std::optional(status);
     if (ended < 0 && errno != EINTR) return ErrnoError("wait for ldconfig");
     timespec now = {};
     clock_gettime(CLOCK_MONOTONIC, &now);
-    if (now.tv_sec >= deadline.tv_sec) break;
+    if (now.tv_sec >= deadline.tv_sec) return std::optional<int>();
     const timespec rest{deadline.tv_sec - now.tv_sec, 0};
     sigtimedwait(&ends, nullptr, &rest);
   }
+}
+
+void End(pid_t child) {
   kill(child, SIGKILL);
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  while (waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+// ldconfig opens what bears a library's name, and waits for ever where that is a FIFO. Looked for
+// only when it takes its time: there are thousands of libraries.
+base::Result<int> WaitToEnd(pid_t child,
+                            const sigset_t& ends,
+                            const base::RootDir& root,
+                            const std::vector<std::string>& directories) {
+  constexpr time_t kPatience = 2;
+  TRY(early, WaitFor(child, ends, kPatience));
+  if (early) return *early;
+  const std::string fifo = FindFifo(root, directories);
+  if (!fifo.empty()) {
+    End(child);
+    return MakeError(ErrorCode::kInvalid, "{} in {} is a FIFO: ldconfig would wait for it", fifo,
+                     root.name());
+  }
+  TRY(late, WaitFor(child, ends, kMostSeconds - kPatience));
+  if (late) return *late;
+  End(child);
   return MakeError(ErrorCode::kTimeout, "ldconfig took longer than {} s and was killed",
                    kMostSeconds);
+}
+
+// In the child: who is left without its parent ends. Its parent's number is 0 in a namespace of its
+// own, so that a pipe tells whether it died before.
+void EndWithParent(const UniqueFd& parent_lives, UniqueFd& own_copy) {
+  own_copy.Reset();
+  prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+  pollfd hung_up = {parent_lives.get(), 0, 0};
+  if (poll(&hung_up, 1, 0) != 0) _exit(kNotConfined);
 }
 
 // What it said, or why it could not begin; the beginning of it.
@@ -137,6 +173,11 @@ base::Result<void> RunLdconfig(const base::RootDir& root, const LdconfigCall& ca
   std::vector<std::string> arguments{"ldconfig", "-f", "/etc/ld.so.conf", "-C", "/etc/ld.so.cache"};
   arguments.insert(arguments.end(), call.directories.begin(), call.directories.end());
 
+  int ends_of_pipe[2];
+  if (pipe2(ends_of_pipe, O_CLOEXEC) != 0) return ErrnoError("make a pipe");
+  const UniqueFd parent_lives(ends_of_pipe[0]);
+  UniqueFd held_by_parent(ends_of_pipe[1]);
+
   sigset_t ends, before;
   sigemptyset(&ends);
   sigaddset(&ends, SIGCHLD);
@@ -150,6 +191,7 @@ base::Result<void> RunLdconfig(const base::RootDir& root, const LdconfigCall& ca
   const auto child =
       static_cast<pid_t>(syscall(SYS_clone, kNamespaces | SIGCHLD, nullptr, nullptr, nullptr, 0UL));
   if (child == 0) {
+    EndWithParent(parent_lives, held_by_parent);
     sigprocmask(SIG_SETMASK, &before, nullptr);
     RunConfined(program.get(), output.get(), arguments);
   }
@@ -158,7 +200,7 @@ base::Result<void> RunLdconfig(const base::RootDir& root, const LdconfigCall& ca
   if (child < 0)
     return ErrnoError("cannot isolate ldconfig: make namespaces", reason)
         .As(ErrorCode::kUnavailable);
-  base::Result<int> status = WaitFor(child, ends);
+  base::Result<int> status = WaitToEnd(child, ends, root, call.directories);
   sigprocmask(SIG_SETMASK, &before, nullptr);
   if (!status.ok()) return std::move(status).error();
   return Judge(*status, OutputOf(output));

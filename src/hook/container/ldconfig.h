@@ -19,9 +19,11 @@ struct LdconfigCall {
 // without /proc, /sys and /dev, with an empty environment, almost no capabilities, limits and few
 // system calls. Nothing of the image is executed.
 //
-// kNotFound: the host has none, or one that would need the image's loader. kUnavailable: this
-// kernel or container does not let us isolate it. kTimeout: it took longer than 30 s. kIo: it
-// failed, with what it said.
+// It ends when this process does.
+//
+// kInvalid: what bears a library's name is a FIFO. kNotFound: the host has none, or one that would
+// need the image's loader. kUnavailable: this kernel or container does not let us isolate it.
+// kTimeout: it took longer than 30 s. kIo: it failed, with what it said.
 [[nodiscard]] base::Result<void> RunLdconfig(const base::RootDir& root, const LdconfigCall& call);
 
 // Does the kernel run this ELF program without a loader?
