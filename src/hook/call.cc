@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cerrno>
+#include <optional>
 
 #include "base/files.h"
 
@@ -33,27 +34,6 @@ base::Result<std::string> ReadStandardInput() {
   }
 }
 
-// Only where the state does not tell: a rootless runtime's bundle may be unreadable here
-// (nvidia-container-toolkit #648).
-base::Result<std::string> RootOf(const oci::State& state) {
-  std::string root = state.root;
-  if (root.empty()) {
-    if (state.bundle.empty())
-      return MakeError(ErrorCode::kInvalid, "the container's state names no bundle");
-    TRY(bundle, base::RootDir::Open(state.bundle));
-    TRY(config, bundle.Read("config.json", kMostConfig));
-    TRY(path, oci::ParseRootPath(config), "{}/config.json", state.bundle);
-    root = std::move(path);
-  }
-  if (root.starts_with('/')) return root;
-  if (state.bundle.empty() || !state.bundle.starts_with('/'))
-    return MakeError(ErrorCode::kInvalid,
-                     "the container's root \"{}\" is relative, and no bundle is named by its whole "
-                     "path",
-                     root);
-  return base::JoinPath(state.bundle, root);
-}
-
 // However it is spelt.
 base::Result<bool> IsHostRoot(const base::RootDir& root) {
   struct stat own = {}, about = {};
@@ -62,15 +42,51 @@ base::Result<bool> IsHostRoot(const base::RootDir& root) {
   return own.st_dev == about.st_dev && own.st_ino == about.st_ino;
 }
 
+base::Result<base::RootDir> NotTheHosts(base::RootDir root) {
+  TRY(host, IsHostRoot(root));
+  if (!host) return root;
+  return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's", root.name())
+      .WithHint("a hook changes files below a container's root only");
+}
+
+// Only where the state does not tell: a rootless runtime's bundle may be unreadable here
+// (nvidia-container-toolkit #648).
+base::Result<std::string> RootPath(const oci::State& state, std::optional<base::RootDir>& bundle) {
+  if (!state.root.empty()) return state.root;
+  if (state.bundle.empty())
+    return MakeError(ErrorCode::kInvalid, "the container's state names no bundle");
+  TRY(opened, base::RootDir::Open(state.bundle));
+  TRY(config, opened.Read("config.json", kMostConfig));
+  TRY(path, oci::ParseRootPath(config), "{}/config.json", state.bundle);
+  bundle = std::move(opened);
+  return path;
+}
+
+// A relative root is below the bundle whose configuration was read: its path may lead to another
+// one by now.
+base::Result<base::RootDir> OpenRoot(const oci::State& state) {
+  std::optional<base::RootDir> bundle;
+  TRY(path, RootPath(state, bundle), "find the container's root");
+  if (path.starts_with('/')) return OpenContainerRoot(path);
+  if (state.bundle.empty() || !state.bundle.starts_with('/'))
+    return MakeError(ErrorCode::kInvalid,
+                     "find the container's root: the container's root \"{}\" is relative, and no "
+                     "bundle is named by its whole path",
+                     path);
+  const std::string whole = base::JoinPath(state.bundle, path);
+  if (!bundle) return OpenContainerRoot(whole);
+  base::UniqueFd fd(openat(bundle->fd(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid())
+    return base::ErrnoError(fmt::format("the container's root: open directory {}", whole));
+  TRY(root, base::RootDir::At(std::move(fd), whole));
+  return NotTheHosts(std::move(root));
+}
+
 }  // namespace
 
 base::Result<base::RootDir> OpenContainerRoot(const std::string& path) {
   TRY(root, base::RootDir::Open(path), "the container's root");
-  TRY(host, IsHostRoot(root));
-  if (host)
-    return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's", path)
-        .WithHint("a hook changes files below a container's root only");
-  return root;
+  return NotTheHosts(std::move(root));
 }
 
 base::Result<oci::State> ReadState(std::string_view container_spec) {
@@ -84,8 +100,7 @@ base::Result<oci::State> ReadState(std::string_view container_spec) {
 
 base::Result<HookCall> ReadHookCall(std::string_view container_spec) {
   TRY(state, ReadState(container_spec));
-  TRY(path, RootOf(state), "find the container's root");
-  TRY(root, OpenContainerRoot(path));
+  TRY(root, OpenRoot(state));
   return HookCall{std::move(state), std::move(root)};
 }
 
