@@ -40,3 +40,21 @@ rm "$rootfs/etc/ld.so.conf.d/loop.conf"
 truncate -s 2M "$rootfs/etc/ld.so.conf.d/large.conf"
 run 1 hook update-ldcache --folder /opt/driver
 complains "has more than 1048576 bytes"
+
+# What ldconfig itself would wait for: a library that is a link to a FIFO, and its own cache.
+rm -rf "$rootfs/etc" && mkdir -p "$rootfs/etc" "$rootfs/usr/lib" "$rootfs/var/cache/ldconfig"
+mkfifo "$rootfs/usr/lib/fifo"
+ln -s fifo "$rootfs/usr/lib/libz.so.9"
+run 1 hook update-ldcache --folder /opt/driver
+complains "/usr/lib/libz.so.9 in $rootfs is a FIFO: ldconfig would wait for it"
+rm "$rootfs/usr/lib/libz.so.9"
+
+# A ld.so.conf that includes nothing of ours: the folder is in the cache, and nothing piles up.
+library "$rootfs/opt/driver/libdriver.so.1.0" libdriver.so.1
+: >"$rootfs/etc/ld.so.conf"
+for start in 1 2; do
+  run 0 hook update-ldcache --folder /opt/driver
+  cached
+  shows "/opt/driver/libdriver.so.1"
+done
+[ "$(ls "$rootfs/etc/ld.so.conf.d" | wc -l)" -eq 2 ] || fail "files pile up: $(ls "$rootfs/etc/ld.so.conf.d")"

@@ -35,15 +35,6 @@ base::Result<std::optional<cdi::CompatNote>> ReadNote(const base::RootDir& root,
       [&file](std::uint64_t at, std::span<char> to) { return file.Read(at, to); });
 }
 
-// A file of ours from an earlier start of the same container.
-bool IsListed(const base::RootDir& root, const std::string& directory) {
-  for (const std::string& path : root.Glob("/etc/ld.so.conf.d/00-compat-*.conf")) {
-    const base::Result<std::string> text = root.Read(path, 65536);
-    if (text.ok() && *text == directory + "\n") return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 std::optional<std::vector<std::uint64_t>> ParseVersion(std::string_view text) {
@@ -81,8 +72,12 @@ std::optional<std::string> FindCompat(const base::RootDir& root,
                                       const CompatOptions& options,
                                       const Report& report) {
   const base::Result<std::string> directory = root.Resolve(options.directory);
-  if (!directory.ok()) {
+  if (!directory.ok() && directory.error().code() == base::ErrorCode::kNotFound) {
     report.Debug("the image has no " + options.directory);
+    return std::nullopt;
+  }
+  if (!directory.ok()) {
+    report.Warning(directory.error().ToString() + ": it is not used");
     return std::nullopt;
   }
   const std::vector<std::string> names = Candidates(root, *directory);
@@ -110,7 +105,7 @@ base::Result<void> EnableCudaCompat(const HookCall& call,
                                     const CompatOptions& options,
                                     const Report& report) {
   const std::optional<std::string> directory = FindCompat(call.root, options, report);
-  if (!directory || IsListed(call.root, *directory)) return {};
+  if (!directory) return {};
   TRY(elsewhere, LoaderFilesElsewhere(call.root));
   if (!elsewhere.empty()) {
     TellElsewhere(elsewhere, report);

@@ -30,7 +30,7 @@ std::string Lines(std::span<const std::string> directories) {
 base::Result<void> AppendMuslPath(const base::RootDir& root, std::span<const std::string> lines) {
   if (lines.empty()) return {};
   const std::string path = MuslPathFile();
-  base::Result<std::string> before = root.Read(path, std::size_t{1} << 20);
+  base::Result<std::string> before = ReadImageText(root, path, std::size_t{1} << 20);
   if (!before.ok() && before.error().code() != ErrorCode::kNotFound)
     return std::move(before).error();
   std::string text = before.ok() ? *before : "";
@@ -56,6 +56,24 @@ void LinkSoname(const base::RootDir& root, const std::string& folder, const std:
     // Cosmetic here: a folder that cannot be written is told by what does not work.
     [[maybe_unused]] const base::Result<void> linked = root.PutLink(name, link);
   }
+}
+
+// What ldconfig will not come across: the image's ld.so.conf may include nothing of ours.
+base::Result<std::vector<std::string>> Unlisted(const base::RootDir& root,
+                                                std::span<const std::string> folders) {
+  TRY(image, ReadImageFacts(root));
+  return PlanLoaderFiles(image, folders).folders;
+}
+
+// A file of an earlier start that says the same.
+bool IsThere(const base::RootDir& root, std::string_view prefix, const std::string& lines) {
+  std::size_t names_left = 4096;
+  const auto files =
+      root.GlobWithin(fmt::format("{}/{}-*.conf", kLdConfDirectory, prefix), names_left);
+  return files.ok() && std::any_of(files->begin(), files->end(), [&](const std::string& path) {
+           const base::Result<std::string> text = ReadImageText(root, path, lines.size());
+           return text.ok() && *text == lines;
+         });
 }
 
 }  // namespace
@@ -85,7 +103,7 @@ void TellElsewhere(const std::string& directory, const Report& report) {
 base::Result<void> AddLdConf(const base::RootDir& root,
                              std::string_view prefix,
                              std::span<const std::string> directories) {
-  if (directories.empty()) return {};
+  if (directories.empty() || IsThere(root, prefix, Lines(directories))) return {};
   std::uint64_t number = 0;
   if (getrandom(&number, sizeof number, 0) != sizeof number)
     return base::ErrnoError("get a random number");
@@ -122,12 +140,10 @@ base::Result<void> UpdateLdcache(const HookCall& call,
     LinkSonames(call.root, options.folders);
     return {};
   }
-  LdconfigCall ldconfig{options.ldconfig, {}};
   if (elsewhere.empty())
     TRY_VOID(WriteLoaderFiles(call.root, PlanLoaderFiles(image, options.folders)));
-  else
-    ldconfig.directories = options.folders;
-  base::Result<void> ran = RunLdconfig(call.root, ldconfig);
+  TRY(unlisted, Unlisted(call.root, options.folders));
+  base::Result<void> ran = RunLdconfig(call.root, {options.ldconfig, unlisted});
   if (ran.ok()) return {};
   const ErrorCode code = ran.error().code();
   if (code != ErrorCode::kNotFound && code != ErrorCode::kUnavailable) return ran;

@@ -35,7 +35,7 @@ struct UpdateLdcacheOptions {
 void TellElsewhere(const std::string& directory, const Report& report);
 
 // A new file "<prefix>-<random>.conf" of ld.so.conf.d with a line each; nothing where there is
-// none.
+// none, or a file of an earlier start says the same.
 [[nodiscard]] base::Result<void> AddLdConf(const base::RootDir& root,
                                            std::string_view prefix,
                                            std::span<const std::string> directories);
