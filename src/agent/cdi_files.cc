@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "base/regular_file.h"
 #include "base/sha256.h"
 #include "cdi/node_devices.h"
 #include "cdi/text.h"

@@ -8,7 +8,6 @@
 
 #include "base/command_line.h"
 #include "base/command_line_table.h"
-#include "base/shell.h"
 #include "base/text.h"
 
 namespace partita::base {

@@ -261,17 +261,26 @@ Result<void> RemoveEntry(int parent, const std::string& name, const std::string&
   return {};
 }
 
-}  // namespace
+std::string NameOf(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-// A signal that somebody handles ends it: a pipe without a writer would otherwise keep a program
-// that was told to stop.
-Result<std::string> ReadFile(const std::string& path, std::size_t most) {
-  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoError(fmt::format("open {}", path));
+// Of a directory of which the last parts need not be there.
+Result<std::string> RealDirectory(const std::string& path) {
+  using Resolved = std::unique_ptr<char, decltype([](char* text) { free(text); })>;
+  const Resolved resolved(realpath(path.empty() ? "." : path.c_str(), nullptr));
+  if (resolved != nullptr) return std::string(resolved.get());
+  const std::string parent = ParentOf(path), name = NameOf(path);
+  if (errno != ENOENT || parent == path || name == "..")
+    return ErrnoError(fmt::format("look at {}", path));
+  TRY(above, RealDirectory(parent));
+  return name.empty() || name == "." ? above : JoinPath(above, name);
+}
+
+Result<std::string> ReadAll(int fd, std::size_t most, const std::string& path) {
   std::string bytes;
   std::array<char, 16384> buffer;
   for (;;) {
-    const ssize_t count = read(fd.get(), buffer.data(), buffer.size());
+    const ssize_t count = read(fd, buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
     if (count < 0) return ErrnoError(fmt::format("read {}", path));
     if (count == 0) return bytes;
     bytes.append(buffer.data(), static_cast<std::size_t>(count));
@@ -280,6 +289,32 @@ Result<std::string> ReadFile(const std::string& path, std::size_t most) {
           .WithHint("is it the right file?");
     }
   }
+}
+
+Error NoRegularFile(const std::string& path) {
+  return MakeError(ErrorCode::kInvalid, "{} is no regular file", path)
+      .WithHint("remove it: nothing else can be kept there");
+}
+
+}  // namespace
+
+// A signal that somebody handles ends it: a pipe without a writer would otherwise keep a program
+// that was told to stop.
+Result<std::string> ReadFile(const std::string& path, std::size_t most) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!fd.valid()) return ErrnoError(fmt::format("open {}", path));
+  return ReadAll(fd.get(), most, path);
+}
+
+Result<std::string> ReadRegularFile(const std::string& path, std::size_t most) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+  // A socket, or a node without its driver.
+  if (!fd.valid() && errno == ENXIO) return NoRegularFile(path);
+  if (!fd.valid()) return ErrnoError(fmt::format("open {}", path));
+  struct stat about = {};
+  if (fstat(fd.get(), &about) != 0) return ErrnoError(fmt::format("look at {}", path));
+  if (!S_ISREG(about.st_mode)) return NoRegularFile(path);
+  return ReadAll(fd.get(), most, path);
 }
 
 Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t mode) {
@@ -364,6 +399,28 @@ std::string JoinPath(std::string_view dir, std::string_view name) {
   std::string path(dir);
   if (!path.ends_with('/') && !name.empty()) path += '/';
   return path.append(name);
+}
+
+Result<void> ReplaceRegularFile(const std::string& path, std::string_view bytes, mode_t mode) {
+  struct stat about = {};
+  if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return NoRegularFile(path);
+  return WriteFileAtomically(path, bytes, mode, Heritage::kNothing);
+}
+
+Result<std::string> RealPath(const std::string& path) {
+  constexpr int kMostLinks = 40;  // as the kernel
+  std::string way = path;
+  for (int links = 0; links < kMostLinks; ++links) {
+    std::string name = NameOf(way);
+    const bool is_directory = name.empty() || name == "." || name == "..";
+    TRY(directory, RealDirectory(is_directory ? way : ParentOf(way)));
+    if (is_directory) return directory;
+    std::string whole = JoinPath(directory, name);
+    Result<std::string> target = ReadLink(whole);
+    if (!target.ok()) return whole;
+    way = target->starts_with('/') ? *target : JoinPath(directory, *target);
+  }
+  return ErrnoError(fmt::format("follow {}", path), ELOOP);
 }
 
 }  // namespace partita::base

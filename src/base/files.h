@@ -18,6 +18,11 @@ inline constexpr std::size_t kMostBytes = std::size_t{16} << 20;
 // and sysfs, whose files have no size.
 [[nodiscard]] Result<std::string> ReadFile(const std::string& path, std::size_t most = kMostBytes);
 
+// As ReadFile. Links are followed; a pipe, a device or a directory is kInvalid, and a pipe without
+// a writer never waited for.
+[[nodiscard]] Result<std::string> ReadRegularFile(const std::string& path,
+                                                  std::size_t most = kMostBytes);
+
 // Creates or truncates. `mode` is what a new file gets, less the umask; an old one keeps its own.
 [[nodiscard]] Result<void> WriteFile(const std::string& path, std::string_view bytes, mode_t mode);
 
@@ -36,6 +41,12 @@ enum class Heritage : bool {
                                                mode_t mode,
                                                Heritage heritage = Heritage::kOwnerAndMode);
 
+// As WriteFileAtomically, for a file that is ours whoever wrote the one before; what is there and
+// no regular file is kInvalid and stays.
+[[nodiscard]] Result<void> ReplaceRegularFile(const std::string& path,
+                                              std::string_view bytes,
+                                              mode_t mode);
+
 // Names without "." and "..", sorted by byte.
 [[nodiscard]] Result<std::vector<std::string>> ListDirectory(const std::string& path);
 
@@ -51,6 +62,10 @@ enum class Heritage : bool {
 [[nodiscard]] bool Exists(const std::string& path);
 
 [[nodiscard]] Result<std::string> ReadLink(const std::string& path);
+
+// Where a path leads, one text for every way to name a file: from the root on, without "..", every
+// link followed, also one that leads to what is not there yet.
+[[nodiscard]] Result<std::string> RealPath(const std::string& path);
 
 // "dir/name"; an absolute `name` is taken as relative to `dir`, as under a root directory.
 [[nodiscard]] std::string JoinPath(std::string_view dir, std::string_view name);

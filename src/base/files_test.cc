@@ -217,5 +217,63 @@ TEST(UniqueFd, ClosesOnceAndMoves) {
   close(kept);
 }
 
+class RegularFile : public testing::Test {
+ protected:
+  RegularFile() {
+    std::string pattern = testing::TempDir() + "/partita-regular-XXXXXX";
+    root_ = mkdtemp(pattern.data());
+    EXPECT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+    EXPECT_EQ(symlink("pipe", Path("link").c_str()), 0);
+    EXPECT_EQ(mkdir(Path("folder").c_str(), 0700), 0);
+  }
+  void TearDown() override { EXPECT_TRUE(RemoveTree(root_).ok()); }
+  [[nodiscard]] std::string Path(const std::string& name) const { return root_ + "/" + name; }
+
+  std::string root_;
+};
+
+TEST_F(RegularFile, IsReadAndNothingElseIsWaitedFor) {
+  for (const char* name : {"pipe", "link", "folder"}) {
+    const Result<std::string> read = ReadRegularFile(Path(name));
+    ASSERT_FALSE(read.ok()) << name;
+    EXPECT_EQ(read.error().ToString(), Path(name) + " is no regular file");
+  }
+  ASSERT_TRUE(WriteFile(Path("file"), "bytes", 0600).ok());
+  EXPECT_EQ(*ReadRegularFile(Path("file")), "bytes");
+  EXPECT_FALSE(ReadRegularFile(Path("file"), 4).ok());
+  EXPECT_EQ(ReadRegularFile(Path("absent")).error().code(), ErrorCode::kNotFound);
+}
+
+TEST_F(RegularFile, IsReplacedAndNothingElseIs) {
+  for (const char* name : {"pipe", "link", "folder"}) {
+    const Result<void> written = ReplaceRegularFile(Path(name), "ours", 0644);
+    ASSERT_FALSE(written.ok()) << name;
+    EXPECT_EQ(written.error().ToString(), Path(name) + " is no regular file");
+  }
+  ASSERT_TRUE(WriteFile(Path("file"), "old", 0600).ok());
+  ASSERT_TRUE(ReplaceRegularFile(Path("file"), "ours", 0644).ok());
+  EXPECT_EQ(*ReadRegularFile(Path("file")), "ours");
+  EXPECT_TRUE(ReplaceRegularFile(Path("new"), "ours", 0644).ok());
+}
+
+TEST(RealPath, IsOneForOneFile) {
+  std::string made = testing::TempDir() + "/partita-real-path-XXXXXX";
+  ASSERT_NE(mkdtemp(made.data()), nullptr);
+  const auto in = [&](const std::string& name) { return made + "/" + name; };
+  const std::string root = RealPath(made).value();
+  ASSERT_TRUE(MakeDirectories(in("a/b"), 0755).ok());
+  ASSERT_EQ(symlink("a", in("way").c_str()), 0);
+  ASSERT_EQ(symlink("../later", in("a/to").c_str()), 0);
+  ASSERT_EQ(symlink("round", in("round").c_str()), 0);
+  EXPECT_EQ(RealPath(in("way/../a//b/./f")).value(), root + "/a/b/f");
+  EXPECT_EQ(RealPath(in("way/to")).value(), root + "/later");
+  EXPECT_EQ(RealPath(in("way/none/more/f")).value(), root + "/a/none/more/f");
+  EXPECT_EQ(RealPath(in("way/")).value(), root + "/a");
+  EXPECT_EQ(RealPath("/").value(), "/");
+  EXPECT_TRUE(RealPath("f")->ends_with("/f"));
+  EXPECT_FALSE(RealPath(in("round")).ok());
+  EXPECT_TRUE(RemoveTree(made).ok());
+}
+
 }  // namespace
 }  // namespace partita::base

@@ -71,6 +71,14 @@ Result<UniqueFd> OpenByWalk(
   return fd;
 }
 
+Result<struct stat> RegularFacts(int fd, const std::string& called) {
+  struct stat about = {};
+  if (fstat(fd, &about) != 0) return ErrnoError(fmt::format("look at {}", called));
+  if (!S_ISREG(about.st_mode))
+    return MakeError(ErrorCode::kInvalid, "{} is no regular file", called);
+  return about;
+}
+
 Result<std::string> ReadAll(const UniqueFd& fd, std::size_t most, const std::string& called) {
   std::string bytes;
   std::array<char, 16384> buffer;
@@ -233,10 +241,7 @@ Result<FileFacts> RootDir::Look(std::string_view path) const {
 
 Result<std::string> RootDir::Read(std::string_view path, std::size_t most) const {
   TRY(file, OpenAt(path, O_PATH));
-  struct stat about = {};
-  if (fstat(file.get(), &about) != 0) return ErrnoError(fmt::format("look at {}", Called(path)));
-  if (!S_ISREG(about.st_mode))
-    return MakeError(ErrorCode::kInvalid, "{} is no regular file", Called(path));
+  if (const auto about = RegularFacts(file.get(), Called(path)); !about.ok()) return about.error();
   TRY(bytes, Reopen(file, O_RDONLY | O_NONBLOCK | O_NOCTTY), "open {}", Called(path));
   return ReadAll(bytes, most, Called(path));
 }
@@ -372,10 +377,7 @@ Result<void> RootDir::Rewrite(std::string_view path, std::string_view bytes, mod
   const Result<void> went = walk.Go(path, RootWalk::Last::kFollow, std::nullopt);
   if (!went.ok() && went.error().code() == ErrorCode::kNotFound) return Replace(path, bytes, mode);
   if (!went.ok()) return went;
-  struct stat about = {};
-  if (fstat(walk.here(), &about) != 0) return ErrnoError(fmt::format("look at {}", Called(path)));
-  if (!S_ISREG(about.st_mode))
-    return MakeError(ErrorCode::kInvalid, "{} is no regular file", Called(path));
+  TRY(about, RegularFacts(walk.here(), Called(path)));
   TRY(beside, UnusedName());
   const int directory = walk.parent();
   TRY_VOID(WriteFileIn(directory, beside, bytes,

@@ -60,6 +60,11 @@ namespace partita::base {
 // longer than 80 bytes is cut with "…".
 [[nodiscard]] std::string Quoted(std::string_view text);
 
+// 'text', a word of a command line of sh, bash and zsh.
+[[nodiscard]] std::string ShellQuoted(std::string_view text);
+// The same, but as it is where it needs no quotes.
+[[nodiscard]] std::string ShellWord(std::string_view text);
+
 // The source line of a place, and below it carets with a hint:
 //
 //     7 |         1g.18bg: 7

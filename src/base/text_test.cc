@@ -141,5 +141,14 @@ TEST(Snippet, StaysInsideALineThatIsShorterThanThePlace) {
   EXPECT_EQ(Snippet("a\x1b", 1, 1, 1, ""), "    1 | a?\n      | ^");
 }
 
+TEST(Shell, QuotesWhatAShellWouldRead) {
+  EXPECT_EQ(ShellWord("/dev/nvidia-caps/nvidia-cap1"), "/dev/nvidia-caps/nvidia-cap1");
+  EXPECT_EQ(ShellWord("a b;$(id)"), "'a b;$(id)'");
+  EXPECT_EQ(ShellWord("it's"), "'it'\\''s'");
+  EXPECT_EQ(ShellWord("~root"), "'~root'");
+  EXPECT_EQ(ShellWord(""), "''");
+  EXPECT_EQ(ShellQuoted("a"), "'a'");
+}
+
 }  // namespace
 }  // namespace partita::base

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "base/files.h"
-#include "base/regular_file.h"
 #include "base/text.h"
 #include "cdi/text.h"
 #include "cdi/validate.h"

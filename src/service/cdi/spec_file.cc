@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "base/files.h"
-#include "base/regular_file.h"
 #include "base/text.h"
 #include "cdi/text.h"
 #include "cdi/validate.h"
@@ -34,25 +32,12 @@ Result<std::string> Render(const std::string& path, const Spec& spec) {
       .WithHint("engines read no others, .yml neither");
 }
 
-// The file that a path leads to, which need not be there; links of its folder are resolved.
-std::string LeadsTo(const std::string& path) {
-  constexpr int kMostLinks = 40;  // as the kernel
-  std::string at = path;
-  for (int links = 0; links < kMostLinks; ++links) {
-    const Result<std::string> target = base::ReadLink(at);
-    if (!target.ok()) break;
-    at = target->starts_with('/') ? *target : base::JoinPath(FolderOf(at), *target);
-  }
-  using Resolved = std::unique_ptr<char, decltype([](char* text) { free(text); })>;
-  const Resolved folder(realpath(std::string(FolderOf(at)).c_str(), nullptr));
-  return folder == nullptr ? at : base::JoinPath(folder.get(), NameOf(at));
-}
-
 // A link to another name of its own folder: engines would find every device in both.
 Result<void> CheckLink(const std::string& path) {
   if (!base::ReadLink(path).ok()) return {};
-  const std::string leads = LeadsTo(path);
-  const std::string beside = LeadsTo(base::JoinPath(FolderOf(path), NameOf(leads)));
+  TRY(leads, base::RealPath(path));
+  TRY(folder, base::RealPath(std::string(FolderOf(path)) + "/"));
+  const std::string beside = base::JoinPath(folder, NameOf(leads));
   if (leads != beside || !IsSpecName(leads)) return {};
   return base::MakeError(ErrorCode::kConflict, "{} is a link to {} of the same directory", path,
                          NameOf(leads))

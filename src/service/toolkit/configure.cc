@@ -12,7 +12,6 @@
 
 #include "base/files.h"
 #include "base/lock_file.h"
-#include "base/real_path.h"
 #include "base/sha256.h"
 #include "base/text.h"
 #include "service/toolkit/remembered.h"

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "base/json.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "config/toml_edit.h"
 #include "hw/device_nodes.h"

@@ -14,7 +14,7 @@
 
 #include "base/files.h"
 #include "base/json.h"
-#include "base/real_path.h"
+
 #include "base/root_dir.h"
 #include "base/subprocess.h"
 #include "base/text.h"

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "base/shell.h"
+#include "base/text.h"
 
 namespace partita::service::toolkit {
 
