@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include "base/text.h"
 #include "hook/container/container_fixture.h"
 #include "hook/container/image_file.h"
 
@@ -78,8 +79,8 @@ TEST_F(ImageFactsTest, OtherPatternsAreRefused) {
   ASSERT_EQ(mkfifo(Path("in/etc/fifo").c_str(), 0644), 0);
   for (const char* pattern : {"/etc/fif[o]", "/et[c]/fifo", "/etc/fif\\o"}) {
     Write("in/etc/ld.so.conf", std::string("include /etc/none ") + pattern + "\n");
-    EXPECT_EQ(Told(Facts()), "/etc/ld.so.conf includes \"" + std::string(pattern) +
-                                 "\": only * and ? are understood in patterns");
+    EXPECT_EQ(Told(Facts()), "/etc/ld.so.conf includes " + base::Quoted(pattern) +
+                                 ": only * and ? are understood in patterns");
   }
 }
 
