@@ -151,6 +151,7 @@ class FileReader {
 
   void WarnOfUnknown(const Node& node, const std::string& key) {
     std::vector<std::string> known;
+    known.reserve(kKeys.size());
     for (const ToolkitKey& row : kKeys) known.emplace_back(row.key);
     const std::string near = base::DidYouMean(key, known);
     warnings_->push_back(fmt::format("{}:{}:{}: unknown key {} is ignored{}", toml_.file_name(),
@@ -196,7 +197,7 @@ base::Result<ToolkitConfig> LoadToolkitConfig(const std::string& path,
 }
 
 std::string ToolkitConfigPath(const Environment& environment) {
-  const std::string file = environment("NVIDIA_CTK_CONFIG_FILE_PATH").value_or("");
+  std::string file = environment("NVIDIA_CTK_CONFIG_FILE_PATH").value_or("");
   if (!file.empty()) return file;
   const std::string home = environment("XDG_CONFIG_HOME").value_or("");
   return base::JoinPath(home.empty() ? "/etc" : home, "nvidia-container-runtime/config.toml");

@@ -125,6 +125,7 @@ base::Result<Term> ParseTerm(std::string_view text) {
 
 std::string ToText(const std::vector<Term>& terms) {
   std::vector<std::string> texts;
+  texts.reserve(terms.size());
   for (const Term& term : terms) texts.push_back(term.property + term.op + term.value);
   return base::Join(texts, ",");
 }
