@@ -19,9 +19,6 @@ from support.shell import Failure, Log, NoLog, SetupError
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "programs"
 STRIPPED = "-s -w"
-# Nobody debugs or measures these programs here: without inlining and debug information they are compiled in
-# four fifths of the time. NVIDIA's programs are built as NVIDIA builds them: bench/ measures them.
-QUICK = "all=-dwarf=false -l"
 HEARTBEAT_SECONDS = 30
 
 # Without these Kubernetes calls itself v0.0.0, which its own checks of version skew refuse.
@@ -59,10 +56,6 @@ class Module:
     def names(self) -> list[str]:
         return [*self.packages, *self.links]
 
-    @property
-    def compiler_flags(self) -> str:
-        return "" if self.is_judge else QUICK
-
     def flags(self) -> str:
         major, minor, _ = self.version.removeprefix("v").split(".", 2)
         return self.linker_flags.format(version=self.version, major=major, minor=minor)
@@ -71,7 +64,7 @@ class Module:
         """The folder of its programs in the cache, built or not."""
         if self.is_judge:
             return Path(judges.place(go, str(self.folder)))
-        settings = f"{go.version} {sorted(self.packages.items())} {self.flags()} {self.compiler_flags} cgo={self.cgo}"
+        settings = f"{go.version} {sorted(self.packages.items())} {self.flags()} {golang.QUICK} cgo={self.cgo}"
         key = golang.cache_key(str(self.folder), go, settings)
         return Path(cache.cache_directory()) / "e2e" / key / "bin"
 
@@ -190,7 +183,7 @@ def build_module(module: Module, go: golang.Go, log: Log, say: Callable[[str], N
         with progress(f"building {title}: {', '.join(module.packages)}", say):
             golang.build_module(
                 go, str(module.folder), module.packages, str(module.place(go)),
-                linker_flags=module.flags(), compiler_flags=module.compiler_flags, cgo=module.cgo,
+                linker_flags=module.flags(), compiler_flags=golang.QUICK, cgo=module.cgo,
                 links=module.links,
                 waiting=lambda: say(f"another process builds {title}; waiting for it"),
             )

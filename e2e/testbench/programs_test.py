@@ -11,7 +11,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-from support import golang
+from support import golang, judges
 from support.shell import Log, SetupError
 from testbench import programs
 
@@ -86,7 +86,7 @@ class Build(FakeGo):
     def test_tells_the_linker_the_version_that_go_mod_pins(self) -> None:
         self.build("axle")
         for call in self.builds():
-            self.assertIn(f"-gcflags {programs.QUICK} -ldflags -X v=v1.36.4 -X m=1.36 ", call)
+            self.assertIn(f"-gcflags {golang.QUICK} -ldflags -X v=v1.36.4 -X m=1.36 ", call)
             self.assertTrue(call.endswith(" cgo=0"), call)
 
     def test_says_what_it_does_and_how_long_it_took(self) -> None:
@@ -150,7 +150,15 @@ class Place(FakeGo):
         self.assertEqual(len(set(others)), len(others))
 
     def test_of_a_judge_is_that_of_compat(self) -> None:
-        self.assertEqual(self.place(is_judge=True).parent.name, "judges")
+        place = self.place(is_judge=True)
+        self.assertEqual(place.parent.name, "judges")
+        go = golang.Go("go", (1, 26, 8), self.log)
+        self.assertEqual(str(place), judges.place(go, str(self.module.folder)))
+
+    def test_of_what_bench_measures_is_another(self) -> None:
+        go = golang.Go("go", (1, 26, 8), self.log)
+        folder = str(self.module.folder)
+        self.assertNotEqual(judges.place(go, folder), judges.place(go, folder, compiler_flags=""))
 
 
 class Refuse(FakeGo):
@@ -224,10 +232,6 @@ class Table(unittest.TestCase):
         self.assertEqual(
             set(programs.names()) - set(programs.usual()), {"mps-control-daemon", "nfd-master"}
         )
-
-    def test_what_bench_measures_is_compiled_as_its_makers_do(self) -> None:
-        self.assertEqual(programs.module_of("nvidia-device-plugin").compiler_flags, "")
-        self.assertEqual(programs.module_of("kubelet").compiler_flags, programs.QUICK)
 
     def test_builds_the_device_plugin_and_its_mps_daemon_from_one_version(self) -> None:
         self.assertEqual(

@@ -28,27 +28,27 @@ PROGRAMS = {
 }
 
 
-def build_programs(go):
+def build_programs(go, compiler_flags=golang.QUICK):
     """Builds every program that is not in the cache yet. Returns name -> path."""
     programs = {}
     for module, packages in PROGRAMS.items():
         folder = os.path.join(COMPAT, module)
-        programs.update(build(go, folder, packages, "compat"))
+        programs.update(build(go, folder, packages, "compat", compiler_flags))
     return programs
 
 
-def build(go, folder, packages, who):
+def build(go, folder, packages, who, compiler_flags=golang.QUICK):
     """The programs of one module of ours, from the judges' part of the cache: name -> path."""
-    target = place(go, folder)
+    target = place(go, folder, compiler_flags)
     if not cache.has_all(target, packages):
         print(f"{who}: building {', '.join(packages)}", file=sys.stderr, flush=True)
-    golang.build_module(go, folder, packages, target)
+    golang.build_module(go, folder, packages, target, compiler_flags=compiler_flags)
     return {name: os.path.join(target, name) for name in packages}
 
 
-def place(go, folder):
+def place(go, folder, compiler_flags=golang.QUICK):
     """Where the programs of one module of ours lie, built or not."""
-    return os.path.join(cache.cache_directory(), "judges", golang.cache_key(folder, go))
+    return os.path.join(cache.cache_directory(), "judges", golang.cache_key(folder, go, compiler_flags))
 
 
 def module_file(go, module, path):
