@@ -168,6 +168,16 @@ TEST(Containerd, ADefaultStaysUntilUndo) {
   }
 }
 
+TEST(Containerd, ADropInOfOthersIsEdited) {
+  const std::string other =
+      "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.kata]\n"
+      "  runtime_type = 'k'\n";
+  EXPECT_TRUE(Apply(std::string(kSystemd), other, Order()).drop_in->starts_with(other));
+  EngineMemory memory;
+  memory.drop_in = {.written = true, .created = true};
+  EXPECT_TRUE(Apply(std::string(kSystemd), other, Order(), memory).drop_in->starts_with(other));
+}
+
 TEST(Containerd, CopiesFromDefault) {
   const After after = Apply(
       "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n"

@@ -106,6 +106,24 @@ TEST(Docker, PutsItsKeysBack) {
   }
 }
 
+TEST(Docker, UndoLeavesWhatSomebodyChangedSince) {
+  ConfigureOrder order = Order();
+  order.set_as_default = true;
+  const std::string text = "{\"default-runtime\": \"kata\"}";
+  const base::Result<EnginePlan> plan = PlanDocker(text, order);
+  ASSERT_TRUE(plan.ok());
+  std::string edited = *plan->changes[0].after;
+  edited.replace(edited.find("\"nvidia\""), 8, "\"crun\"");
+  EngineMemory memory;
+  memory.config = plan->changes[0].memory;
+  memory.config.written = true;
+  order.undo = true;
+  const base::Result<EnginePlan> undone = PlanDocker(edited, order, memory);
+  ASSERT_TRUE(undone.ok());
+  ASSERT_EQ(undone->changes.size(), 1U);
+  EXPECT_EQ(undone->changes[0].after, "{\"default-runtime\": \"crun\"}");
+}
+
 TEST(Docker, UndoLeavesWhatWasNeverOurs) {
   ConfigureOrder order = Order();
   order.undo = true;
