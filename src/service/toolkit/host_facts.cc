@@ -267,39 +267,44 @@ void ReadDockerRuntimes(const Host& host, EngineFacts& engine) {
   }
 }
 
-// From containerd's files together: the drop-in says the last word.
-void ReadContainerdRuntimes(const Host& host, EngineFacts& engine) {
-  std::map<std::string, std::string> runtimes;
+// The runtimes that containerd's files name, each with its program, and the default.
+struct NamedRuntimes {
+  std::map<std::string, std::string> programs;
   std::string chosen;
+};
+
+void CollectRuntimes(const config::Node& table, NamedRuntimes& named) {
+  const config::Node* chosen = table.Find("default_runtime_name");
+  if (chosen != nullptr && chosen->IsScalar()) named.chosen = chosen->text;
+  const config::Node* runtimes = table.Find("runtimes");
+  if (runtimes == nullptr) return;
+  for (const config::Node::Entry& entry : runtimes->entries) {
+    const config::Node* options = entry.value.Find("options");
+    const config::Node* path = options == nullptr ? nullptr : options->Find("BinaryName");
+    std::string& program = named.programs[entry.key.text];
+    if (path != nullptr && path->IsScalar()) program = path->text;
+  }
+}
+
+// From both files together: the drop-in says the last word.
+void ReadContainerdRuntimes(const Host& host, EngineFacts& engine) {
+  NamedRuntimes named;
   for (const std::optional<std::string>& text : {engine.config, engine.drop_in}) {
-    if (!text) continue;
-    const base::Result<config::TomlText> toml = config::TomlText::Parse(*text, "");
+    const base::Result<config::TomlText> toml = config::TomlText::Parse(text.value_or(""), "");
     if (!toml.ok()) return;
     for (const int version : {1, 2, 3}) {
       const config::Node* table = toml->Find(Below(CriOf(version), {"containerd"}));
-      if (table == nullptr) continue;
-      const config::Node* name = table->Find("default_runtime_name");
-      if (name != nullptr && name->IsScalar()) chosen = name->text;
-      const config::Node* all = table->Find("runtimes");
-      if (all == nullptr) continue;
-      for (const config::Node::Entry& entry : all->entries) {
-        const config::Node* options = entry.value.Find("options");
-        const config::Node* path = options == nullptr ? nullptr : options->Find("BinaryName");
-        std::string& known = runtimes[entry.key.text];
-        if (path != nullptr && path->IsScalar()) known = path->text;
-      }
+      if (table != nullptr) CollectRuntimes(*table, named);
     }
   }
-  for (const std::string& name : {std::string("nvidia"), chosen}) {
-    const auto found = runtimes.find(name);
-    // Without a program of its own a runtime has its shim's, which containerd brings along.
-    if (found != runtimes.end() && found->second.empty()) continue;
-    if (found != runtimes.end()) {
-      AddRuntime(host, name, found->second, name == chosen, engine);
-    } else if (name == chosen && !name.empty() && name != "runc") {
-      AddRuntime(host, name, "", true, engine);
-    }
-  }
+  const auto ours = named.programs.find("nvidia"), chosen = named.programs.find(named.chosen);
+  // Without a program of its own a runtime has its shim's, which containerd brings along.
+  if (ours != named.programs.end() && !ours->second.empty())
+    AddRuntime(host, "nvidia", ours->second, named.chosen == "nvidia", engine);
+  if (chosen != named.programs.end() && !chosen->second.empty())
+    AddRuntime(host, named.chosen, chosen->second, true, engine);
+  const bool unknown = chosen == named.programs.end() && !named.chosen.empty();
+  if (unknown && named.chosen != "runc") AddRuntime(host, named.chosen, "", true, engine);
 }
 
 void ReadEngines(const Host& host, HostFacts& facts) {
