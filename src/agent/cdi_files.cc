@@ -66,6 +66,12 @@ class Publisher {
     Note(WriteAll());
     // Also where no driver answers: what is no longer granted is taken back.
     if (!options_.management) Note(TakeBackManagement());
+    outcome_.left = LookAtCdi(options_);
+    // Somebody may have been quicker than the look: then nothing that is there is as we left it.
+    for (const auto& [path, bytes] : ours_) {
+      const Result<std::string> now = base::ReadRegularFile(path);
+      if (!now.ok() || *now != bytes) outcome_.left.clear();
+    }
     return std::move(outcome_);
   }
 
@@ -142,7 +148,9 @@ class Publisher {
   }
 
   Result<void> Write(const char* name, const partita::cdi::Spec& spec) {
-    TRY(written, service::cdi::WriteSpecFile(base::JoinPath(options_.directory, name), spec));
+    const std::string path = base::JoinPath(options_.directory, name);
+    TRY(written, service::cdi::WriteSpecFile(path, spec));
+    ours_.emplace_back(path, partita::cdi::ToYaml(spec));
     outcome_.written = outcome_.written || written == service::cdi::Written::kNew;
     return {};
   }
@@ -153,6 +161,7 @@ class Publisher {
         service::cdi::MakeNodeDevices(inventory_, files, HooksOf(options_));
     const std::string bytes = base::ToJson(partita::cdi::ToValue(node));
     const std::string path = base::JoinPath(options_.run_directory, kDevicesFile);
+    ours_.emplace_back(path, bytes);
     const Result<std::string> now = base::ReadRegularFile(path);
     if (now.ok() && *now == bytes) return {};
     TRY_VOID(base::ReplaceRegularFile(path, bytes, 0644));
@@ -163,14 +172,13 @@ class Publisher {
   const CdiOptions& options_;
   const model::Inventory& inventory_;
   CdiOutcome outcome_;
+  std::vector<std::pair<std::string, std::string>> ours_;  // path and bytes
 };
 
 }  // namespace
 
 CdiOutcome PublishCdi(const CdiOptions& options, const model::Inventory& inventory) {
-  CdiOutcome outcome = Publisher(options, inventory).Run();
-  outcome.left = LookAtCdi(options);
-  return outcome;
+  return Publisher(options, inventory).Run();
 }
 
 std::string LookAtCdi(const CdiOptions& options) {
