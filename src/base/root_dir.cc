@@ -374,7 +374,7 @@ Result<void> RootDir::Replace(std::string_view path, std::string_view bytes, mod
 Result<void> RootDir::Rewrite(std::string_view path, std::string_view bytes, mode_t mode) const {
   TRY_VOID(CheckPath(path));
   RootWalk walk(fd(), Called(path), RootWalk::For::kWriting);
-  const Result<void> went = walk.Go(path, RootWalk::Last::kFollow, std::nullopt);
+  Result<void> went = walk.Go(path, RootWalk::Last::kFollow, std::nullopt);
   if (!went.ok() && went.error().code() == ErrorCode::kNotFound) return Replace(path, bytes, mode);
   if (!went.ok()) return went;
   TRY(about, RegularFacts(walk.here(), Called(path)));
