@@ -15,6 +15,7 @@ mount -t devpts -o newinstance,ptmxmode=0666 devpts $root/dev/pts
 mount -t tmpfs -o mode=755 tmpfs $root/run
 mkdir $root/packages
 cp "$package" $root/packages/partita.deb
+cp "$(dirname "$package")"/partita-toolkit_*_all.deb $root/packages/partita-toolkit.deb
 version=$(dpkg-deb -f "$package" Version)
 
 fail() {

@@ -209,11 +209,11 @@ TEST(Diagnose, WhatSystemdTakesFromDocker) {
             std::string::npos)
       << Wrong(facts);
 
-  const char kOwn[] = R"({"runtimes": {"nvidia": {}}, "exec-opts": ["native.cgroupdriver=)";
-  facts.engines[0].config = std::string(kOwn) + "cgroupfs\"]}";
+  const char own[] = R"({"runtimes": {"nvidia": {}}, "exec-opts": ["native.cgroupdriver=)";
+  facts.engines[0].config = std::string(own) + "cgroupfs\"]}";
   EXPECT_EQ(Wrong(facts), "");
   facts.unified_cgroups = facts.has_docker_hook = false;
-  facts.engines[0].config = std::string(kOwn) + "systemd\"]}";
+  facts.engines[0].config = std::string(own) + "systemd\"]}";
   facts.runtime_mode = "legacy";
   EXPECT_NE(Wrong(facts).find(
                 "warning docker-cgroups: docker keeps containers in systemd's cgroups: a container "

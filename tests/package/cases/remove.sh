@@ -5,7 +5,12 @@ install_package
 echo "version: v1" >$root/etc/nvidia-mig-manager/config.yaml
 mkdir $root/var/lib/partita
 echo kept >$root/var/lib/partita/mig.json
+mkdir -p $root/run/cdi
+echo "            path: /usr/bin/partita-hook" >$root/run/cdi/nvidia.yaml
+echo "            path: /usr/bin/nvidia-cdi-hook" >$root/run/cdi/management.nvidia.com-gpu.yaml
 apt remove partita
+gone /run/cdi/nvidia.yaml
+there /run/cdi/management.nvidia.com-gpu.yaml
 gone /usr/bin/{partita,nvidia-mig-parted} /lib/systemd/system/{partita-agent.service,partita-mig.service,nvidia-gpu-reset.target} \
   /etc/systemd/system/nvidia-mig-manager.service /etc/systemd/system/multi-user.target.wants/partita-mig.service \
   /usr/share/partita
