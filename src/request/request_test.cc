@@ -138,7 +138,7 @@ config::ToolkitConfig WithMounts() {
   config.accept_volume_mounts = true;
   return config;
 }
-Request OfMounts(Texts below) {
+Request OfMounts(const Texts& below) {
   Container container;
   for (const std::string& path : below)
     container.null_mounts.push_back("/var/run/nvidia-container-devices" + path);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -164,9 +165,9 @@ class RuntimeEdit : public ContainerTest {
   void CdiFile(const std::string& name, const std::string& kind, const Texts& devices) {
     std::string list, common;
     for (const std::string& device : devices)
-      list += R"({"name":")" + device +
-              R"(","containerEdits":{"deviceNodes":[{"path":"/dev/nvidia)" + device +
-              R"(","type":"c","major":195}]}},)";
+      list += fmt::format(
+          R"({{"name":"{0}","containerEdits":{{"deviceNodes":[{{"path":"/dev/nvidia{0}","type":"c","major":195}}]}}}},)",
+          device);
     list.pop_back();
     Write("in/cdi/" + name, R"({"cdiVersion":"0.5.0","kind":")" + kind + R"(","devices":[)" + list +
                                 R"(],"containerEdits":{"env":["FROM=)" + kind + R"("]}})");
