@@ -28,10 +28,10 @@ PROGRAMS = {
 }
 
 
-def build_programs(go, compiler_flags=golang.QUICK):
+def build_programs(go, compiler_flags=golang.QUICK, wanted=None):
     """Builds every program that is not in the cache yet. Returns name -> path."""
     programs = {}
-    for module, packages in PROGRAMS.items():
+    for module, packages in (wanted or PROGRAMS).items():
         folder = os.path.join(COMPAT, module)
         programs.update(build(go, folder, packages, "compat", compiler_flags))
     return programs
