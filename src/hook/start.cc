@@ -64,10 +64,10 @@ void LimitWork() {
     rlim_t most;
   };
   constexpr Row kLimits[] = {
-    {RLIMIT_CPU, 10},  // a hook needs milliseconds
+      {RLIMIT_CPU, 10},  // a hook needs milliseconds
 // A sanitizer reserves terabytes.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-    {RLIMIT_AS, rlim_t{1} << 30},  // a hook needs a few megabytes, and a copy of ldconfig
+#ifndef PARTITA_SANITIZED
+      {RLIMIT_AS, rlim_t{1} << 30},  // a hook needs a few megabytes, and a copy of ldconfig
 #endif
   };
   for (const Row& row : kLimits) {

@@ -10,7 +10,7 @@ namespace partita::hook {
 namespace {
 
 // A sanitizer reserves terabytes.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef PARTITA_SANITIZED
 constexpr bool kSanitized = true;
 #else
 constexpr bool kSanitized = false;

@@ -17,6 +17,12 @@ run 0 user_run --gpu 0 -- bash -c 'id -u; id -g; grep -E "Cap(Prm|Bnd)" /proc/se
 [ "$(grep -c 0000000000000000 "$work/out")" = 2 ] || fail "it has rights"
 shows "$(address 0)"
 [ "$(grep -c '^0000:' "$work/out")" = 1 ] || fail "other GPUs in /proc"
+# Nobody stays where he stood: the directory that he was started in may be one that is covered.
+run 1 as_user env --chdir=/dev "$work/bin/partita" run --gpu 0 -- cat nvidia1
+complains "No such file or directory"
+run 0 as_user env --chdir=/dev "$work/bin/partita" run --gpu 0 -- bash -c 'pwd; ls'
+[ "$(grep -cE '^nvidia[0-9]' "$work/out")" = 1 ] || fail "others are in the working directory"
+shows /dev
 # With all rights in a namespace of its own it can remove what it mounts itself, no more.
 run 0 user_run --gpu 0 -- unshare --user --map-root-user --mount bash -c \
   '! umount /dev && ! umount -l /dev/nvidia0 && ! umount /proc/driver/nvidia && ls /dev /proc/driver/nvidia/gpus'

@@ -135,7 +135,9 @@ Result<std::vector<std::string>> PrepareContainer(const std::string& runc,
                                                   const partita::cdi::NodeDevices& node,
                                                   const cdi::HookSet& hooks) {
   TRY(place, MakePlace());
-  const std::string id = fmt::format("partita-{}", getpid());
+  // It names a cgroup too, which PID namespaces share.
+  const std::string id =
+      fmt::format("partita-{}-{}", getpid(), place.top.substr(place.top.size() - 6));
   Result<void> cleared =
       ClearAfterwards({.command = {runc, "--root", place.state, "delete", "--force", id},
                        .directories = {place.state, place.view, place.top}});

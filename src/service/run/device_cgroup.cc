@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 
 #include <fmt/format.h>
 
@@ -75,9 +76,9 @@ Result<std::string> MakeBelowOwn(std::span<const DeviceRule> rules, std::size_t 
   TRY(mountinfo, base::ReadFile("/proc/self/mountinfo"));
   TRY(lines, base::ReadFile("/proc/self/cgroup"));
   TRY(own, hook::FindDeviceCgroup(mountinfo, lines));
-  std::string path = base::JoinPath(own.directory, fmt::format("partita-run-{}", getpid()));
-  rmdir(path.c_str());  // of a process that had this number before, and is gone
-  if (mkdir(path.c_str(), 0755) != 0) return ErrnoError(fmt::format("make the cgroup {}", path));
+  // A number alone is somebody else's too, in another PID namespace or before.
+  std::string path = base::JoinPath(own.directory, fmt::format("partita-run-{}-XXXXXX", getpid()));
+  if (mkdtemp(path.data()) == nullptr) return ErrnoError(fmt::format("make the cgroup {}", path));
   Result<void> restricted = Restrict(own.version, path, rules, needed);
   if (restricted.ok()) return path;
   rmdir(path.c_str());

@@ -2,7 +2,11 @@
 
 #include <unistd.h>
 
+#include <array>
+#include <climits>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/root_dir.h"
 #include "base/text.h"
@@ -44,6 +48,19 @@ Result<void> EnterDeviceCgroup(const Grant& grant) {
   return EnterCgroup(directory);
 }
 
+// Where the working directory is in what is covered, it is not covered for whoever stands in it.
+Result<void> LeaveWhatIsCovered() {
+  std::array<char, PATH_MAX> text = {};
+  if (getcwd(text.data(), text.size()) == nullptr) return {};
+  const std::string path = text.data();
+  const auto is_in = [&](std::string_view top) {
+    return path == top || path.starts_with(fmt::format("{}/", top));
+  };
+  if (!is_in("/dev") && !is_in("/proc")) return {};
+  if (chdir(path.c_str()) == 0 || chdir("/") == 0) return {};
+  return base::ErrnoError(fmt::format("leave {}", path));
+}
+
 }  // namespace
 
 Result<std::string> EnterView(const Grant& grant) {
@@ -58,6 +75,7 @@ Result<std::string> EnterView(const Grant& grant) {
   TRY(proc, hook::HoldProc(root, hook::ViewFor(MinorsOf(grant), hook::ReadHostProc(root))));
   TRY_VOID(ShowDevices(grant.nodes, rights));
   TRY_VOID(hook::ShowProc(root, proc));
+  TRY_VOID(LeaveWhatIsCovered());
   TRY_VOID(DropRights(rights));
   return lacks;
 }
