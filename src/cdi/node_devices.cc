@@ -71,6 +71,13 @@ Value RowValue(const DeviceRow& row) {
   return map;
 }
 
+Value MiscountValue(const Miscount& miscount) {
+  Value map = Value::Map();
+  if (miscount.gpu) map.Set("gpu", *miscount.gpu);
+  map.Set("from", miscount.from).Set("why", miscount.why).Set("mend", miscount.mend);
+  return map;
+}
+
 Value FileValue(const DriverFile& file) {
   Value of = Value::List();
   for (const Capability capability : file.of) of.Add(ToString(capability));
@@ -187,6 +194,17 @@ Result<DeviceRow> RowFrom(const Value& value, const std::string& where) {
   return row;
 }
 
+Result<Miscount> MiscountFrom(const Value& value, const std::string& where) {
+  Fields fields(value, where);
+  Miscount miscount;
+  miscount.gpu = fields.SmallIfThere("gpu");
+  miscount.from = fields.Small("from");
+  miscount.why = fields.Text("why");
+  miscount.mend = fields.Text("mend");
+  if (std::optional<Error> error = std::move(fields).error()) return *std::move(error);
+  return miscount;
+}
+
 Result<DriverFile> FileFrom(const Value& value, const std::string& where) {
   Fields fields(value, where);
   DriverFile file;
@@ -255,6 +273,8 @@ std::optional<Capability> ParseCapability(std::string_view text) {
 
 Value ToValue(const NodeDevices& node) {
   Value rows = Value::List(), files = Value::List(), nodes = Value::List();
+  Value miscounts = Value::List();
+  for (const Miscount& miscount : node.miscounts) miscounts.Add(MiscountValue(miscount));
   for (const DeviceRow& row : node.rows) rows.Add(RowValue(row));
   for (const DriverFile& file : node.files) files.Add(FileValue(file));
   for (const DeviceNode& each : node.control_nodes) nodes.Add(NodeValue(each));
@@ -268,6 +288,7 @@ Value ToValue(const NodeDevices& node) {
       .Set("devRoot", node.dev_root)
       .Set("capsMajor", node.caps_major)
       .Set("devices", std::move(rows))
+      .Set("miscounts", std::move(miscounts))
       .Set("controlNodes", std::move(nodes))
       .Set("files", std::move(files))
       .Set("spec", ToValue(node.spec));
@@ -284,15 +305,17 @@ Result<NodeDevices> NodeDevicesFrom(const Value& value) {
   node.dev_root = fields.Text("devRoot");
   node.caps_major = fields.Small("capsMajor");
   const std::vector<Value> rows = fields.List("devices"), nodes = fields.List("controlNodes"),
-                           files = fields.List("files");
+                           files = fields.List("files"), miscounts = fields.List("miscounts");
   const Value* spec = fields.MapIfThere("spec");
   if (spec == nullptr) fields.Fail("spec", "it is missing");
   if (std::optional<Error> error = std::move(fields).error()) return *std::move(error);
   TRY(read_rows, ListFrom<DeviceRow>(rows, "devices", RowFrom));
+  TRY(read_miscounts, ListFrom<Miscount>(miscounts, "miscounts", MiscountFrom));
   TRY(read_nodes, ListFrom<DeviceNode>(nodes, "controlNodes", NodeFrom));
   TRY(read_files, ListFrom<DriverFile>(files, "files", FileFrom));
   TRY(read_spec, Parse(base::ToJsonLine(*spec), "spec"));
   node.rows = std::move(read_rows);
+  node.miscounts = std::move(read_miscounts);
   node.control_nodes = std::move(read_nodes);
   node.files = std::move(read_files);
   node.spec = std::move(read_spec);

@@ -63,12 +63,22 @@ struct DriverFile {
   bool operator==(const DriverFile&) const = default;
 };
 
+// The driver's library counts what it can open. Where a node is missing, the numbers behind it are
+// those of others than usual.
+struct Miscount {
+  std::optional<std::uint32_t> gpu;  // whose MIG devices are meant; absent: the GPUs
+  std::uint32_t from = 0;            // the first number that may be another's
+  std::string why, mend;
+  bool operator==(const Miscount&) const = default;
+};
+
 struct NodeDevices {
   std::uint64_t generation = 0;  // of the inventory that it was made from
   std::string driver_version;    // "580.159.04"
   std::string cuda;              // "13.0", what the driver supports; empty: not known
   std::string driver_root, dev_root;
   std::vector<DeviceRow> rows;  // by index, a GPU before its MIG devices, those by slot
+  std::vector<Miscount> miscounts;
   std::vector<DriverFile> files;
   std::vector<DeviceNode> control_nodes;  // /dev/nvidiactl and its like
   std::uint32_t caps_major = 0;           // of /dev/nvidia-caps; 0: there is none

@@ -95,12 +95,38 @@ Result<DeviceId> ParseDeviceId(std::string_view text) {
                          base::Quoted(text));
 }
 
+bool MayBeAnothers(std::uint32_t gpu,
+                   std::optional<std::uint32_t> slot,
+                   const cdi::Miscount& miscount) {
+  if (!miscount.gpu) return gpu >= miscount.from;
+  return slot && gpu == *miscount.gpu && *slot >= miscount.from;
+}
+
+Result<void> CheckNumber(const DeviceId& id,
+                         std::string_view text,
+                         std::span<const cdi::Miscount> miscounts) {
+  const auto* gpu = std::get_if<WholeGpu>(&id);
+  const auto* slice = std::get_if<Slice>(&id);
+  if (gpu == nullptr && slice == nullptr) return {};
+  const std::uint32_t index = slice != nullptr ? slice->gpu : gpu->index;
+  const auto slot = slice != nullptr ? std::optional(slice->slot) : std::nullopt;
+  for (const cdi::Miscount& each : miscounts) {
+    if (!MayBeAnothers(index, slot, each)) continue;
+    return base::MakeError(ErrorCode::kUnavailable, "{}: its number may be another's now: {}", text,
+                           each.why)
+        .WithHint((each.mend.empty() ? "" : each.mend + "; ") + "or name it by its UUID");
+  }
+  return {};
+}
+
 Result<std::vector<const DeviceRow*>> Resolve(std::span<const std::string> ids,
-                                              std::span<const DeviceRow> rows) {
+                                              const cdi::NodeDevices& node) {
+  const std::vector<DeviceRow>& rows = node.rows;
   std::vector<const DeviceRow*> found;
   for (const std::string& text : ids) {
     const Result<DeviceId> id = ParseDeviceId(text);
     if (!id.ok()) return id.error();
+    TRY_VOID(CheckNumber(*id, text, node.miscounts));
     const auto row = std::find_if(rows.begin(), rows.end(), [&](const DeviceRow& each) {
       return std::visit([&](const auto& form) { return IsNamed(each, form); }, *id);
     });

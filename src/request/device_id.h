@@ -49,8 +49,18 @@ using DeviceId = std::variant<WholeGpu, Slice, ByUuid, ByInstance, ByBus>;
 // device.
 [[nodiscard]] base::Result<DeviceId> ParseDeviceId(std::string_view text);
 
-// The rows in the order of the ids, each once. kInvalid: no id; kNotFound: `<id>: unknown device`.
+[[nodiscard]] bool MayBeAnothers(std::uint32_t gpu,
+                                 std::optional<std::uint32_t> slot,
+                                 const cdi::Miscount& miscount);
+
+// kUnavailable: it names by a number that means another device than usual now.
+[[nodiscard]] base::Result<void> CheckNumber(const DeviceId& id,
+                                             std::string_view text,
+                                             std::span<const cdi::Miscount> miscounts);
+
+// The rows in the order of the ids, each once. kInvalid: no id; kNotFound: `<id>: unknown device`;
+// kUnavailable as above.
 [[nodiscard]] base::Result<std::vector<const cdi::DeviceRow*>> Resolve(
-    std::span<const std::string> ids, std::span<const cdi::DeviceRow> rows);
+    std::span<const std::string> ids, const cdi::NodeDevices& node);
 
 }  // namespace partita::request

@@ -94,9 +94,12 @@ std::vector<DeviceRow> Rows() {
   return {whole, parent, old, newer};
 }
 
-std::string Resolved(const std::vector<std::string>& ids) {
-  const std::vector<DeviceRow> rows = Rows();
-  const base::Result<std::vector<const DeviceRow*>> found = Resolve(ids, rows);
+std::string Resolved(const std::vector<std::string>& ids,
+                     std::vector<cdi::Miscount> miscounts = {}) {
+  cdi::NodeDevices node;
+  node.rows = Rows();
+  node.miscounts = std::move(miscounts);
+  const base::Result<std::vector<const DeviceRow*>> found = Resolve(ids, node);
   if (!found.ok()) return found.error().ToString();
   std::string text;
   for (const DeviceRow* row : *found) {
@@ -120,6 +123,23 @@ TEST(DeviceId, NamesARowInEveryForm) {
   EXPECT_EQ(Resolved({"00000000:3B:00.0"}), "0");
   EXPECT_EQ(Resolved({"3b:0.0"}), "0");
   EXPECT_EQ(Resolved({"00010000:07:00.0"}), "1");
+}
+
+TEST(DeviceId, ANumberThatMayBeAnothersIsRefused) {
+  const std::vector<cdi::Miscount> gpus = {{std::nullopt, 0, "/dev/nvidia0 is missing", ""}};
+  EXPECT_EQ(Resolved({"0"}, gpus), "0: its number may be another's now: /dev/nvidia0 is missing");
+  EXPECT_EQ(Resolved({"1:0"}, gpus),
+            "1:0: its number may be another's now: /dev/nvidia0 is missing");
+  EXPECT_EQ(Resolved({"GPU-aaaa", "MIG-CCCC", "MIG-GPU-bbbb/1/0", "3b:0.0"}, gpus), "0 1:3 1:0");
+  const std::vector<cdi::Miscount> slices = {{1, 0, "nvidia-cap12 is missing", ""}};
+  EXPECT_EQ(Resolved({"1:3"}, slices),
+            "1:3: its number may be another's now: nvidia-cap12 is missing");
+  EXPECT_EQ(Resolved({"0", "1", "MIG-cccc"}, slices), "0 1 1:3");
+  const std::vector<cdi::Miscount> others = {{0, 0, "nvidia-cap2 is missing", ""}};
+  EXPECT_EQ(Resolved({"1:3"}, others), "1:3");
+  const std::vector<cdi::Miscount> behind = {{std::nullopt, 1, "/dev/nvidia1 is missing", ""}};
+  EXPECT_EQ(Resolved({"0"}, behind), "0");
+  EXPECT_EQ(Resolved({"1"}, behind), "1: its number may be another's now: /dev/nvidia1 is missing");
 }
 
 TEST(DeviceId, KeepsTheOrderAndDropsRepetitions) {

@@ -57,3 +57,9 @@ complains "nvidia-container-runtime-hook: error: "
 container NVIDIA_VISIBLE_DEVICES=0 NVIDIA_DRIVER_CAPABILITIES=compute,teleport
 run 1 prestart
 complains 'unsupported capabilities found in NVIDIA_DRIVER_CAPABILITIES "compute,teleport"'
+
+# Without its node the driver's library does not count it: 3 would be the next one.
+on_node rm /dev/nvidia3
+container NVIDIA_VISIBLE_DEVICES=3
+run 1 prestart_then true
+complains "3: its number may be another's now" "/dev/nvidia3 is missing"

@@ -38,3 +38,13 @@ gets "$(echo /dev/nvidia{0..7}) $(caps 'gi*/access' 'gi*/ci*/access')" all
 has '[h["args"][1] for h in it["hooks"]["createContainer"]][-1]' restrict-proc \
   'all(h.get("env") for hooks in it["hooks"].values() for h in hooks)' True \
   'any(m["destination"].endswith("/libnvidia-ml.so.580.159.04") for m in it["mounts"])' True
+
+# Without its node the driver's library does not count it: 3 would be the next one.
+on_node rm /dev/nvidia3
+for id in 3 4 6:0; do
+  bundle "NVIDIA_VISIBLE_DEVICES=$id"
+  run 1 on_node "$work/bin/nvidia-container-runtime" create --bundle "$work/bundle" box
+  complains "$id: its number may be another's now" "/dev/nvidia3 is missing"
+  refused
+done
+gets /dev/nvidia1 "$uuid"

@@ -35,7 +35,7 @@ base::Result<std::vector<const cdi::DeviceRow*>> FindDevices(const request::Requ
     all = all || name == "all";
     names.push_back(std::move(name));
   }
-  if (!all && request.kind == request::Kind::kDevices) return request::Resolve(names, node.rows);
+  if (!all && request.kind == request::Kind::kDevices) return request::Resolve(names, node);
   std::vector<const cdi::DeviceRow*> rows;
   if (!all) return rows;
   for (const cdi::DeviceRow& row : node.rows) rows.push_back(&row);

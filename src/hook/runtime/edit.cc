@@ -188,7 +188,7 @@ class Editor {
                                                                  const cdi::NodeDevices& node) {
     std::vector<const cdi::DeviceRow*> rows;
     if (Has(ids, "none")) return rows;
-    if (!Has(ids, "all")) return request::Resolve(ids, node.rows);
+    if (!Has(ids, "all")) return request::Resolve(ids, node);
     for (const cdi::DeviceRow& row : node.rows) rows.push_back(&row);
     return rows;
   }

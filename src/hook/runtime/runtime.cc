@@ -81,7 +81,7 @@ Result<base::FileFacts> LookAtHost(const std::string& path) {
 
 bool HasAll(const cdi::NodeDevices& node, std::span<const std::string> ids) {
   if (ids.empty() || ids.front() == "all" || ids.front() == "none") return true;
-  const auto rows = request::Resolve(ids, node.rows);
+  const auto rows = request::Resolve(ids, node);
   if (!rows.ok()) return false;
   for (const cdi::DeviceRow* row : *rows) {
     if (row->cdi_name.empty()) return false;

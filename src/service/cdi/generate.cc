@@ -9,6 +9,8 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "cdi/validate.h"
+#include "request/device_id.h"
+#include "service/cdi/miscounts.h"
 #include "service/cdi/selection.h"
 #include "service/cdi/simplify.h"
 
@@ -75,7 +77,8 @@ class Builder {
         driver_(driver),
         devices_(devices),
         places_(places),
-        options_(options) {}
+        options_(options),
+        miscounts_(MiscountsOf(inventory, devices, places, options.hooks)) {}
 
   Result<Generated> Build() {
     out_.spec.kind = options_.vendor + "/" + options_.klass;
@@ -106,8 +109,17 @@ class Builder {
       if (id == "none") return AddNone();
       if (id == "all") return AddSubjects(SelectAll(inventory_));
     }
+    TRY_VOID(CheckNumbers());
     TRY(selection, SelectByIds(inventory_, options_.device_ids));
     return AddSubjects(std::move(selection));
+  }
+
+  Result<void> CheckNumbers() const {
+    for (const std::string& text : options_.device_ids) {
+      TRY(id, request::ParseDeviceId(text));
+      TRY_VOID(request::CheckNumber(id, text, miscounts_));
+    }
+    return {};
   }
 
   // What every container needs: without the control node nothing opens a GPU, without the others
@@ -153,7 +165,7 @@ class Builder {
   Result<void> AddSubjects(Selection selection) {
     out_.left_out = std::move(selection.broken);
     for (const model::Gpu* gpu : selection.unlisted) {
-      if (std::optional<base::Error> why = WhyUnlisted(*gpu))
+      if (std::optional<base::Error> why = WhyUnlisted(*gpu, devices_, places_, options_.hooks))
         out_.left_out.push_back(*std::move(why));
       else
         selection.nothing.push_back("the driver does not list " + Called(*gpu));
@@ -163,26 +175,31 @@ class Builder {
       if (!added.ok()) out_.left_out.push_back(std::move(added).error());
     }
     if (!out_.left_out.empty() && !options_.best_effort) return TellLeftOut();
+    if (!miscounts_.empty() && options_.numbers == Numbers::kLeftOut) {
+      out_.warnings.push_back("names by number that would be others' now are left out: " +
+                              miscounts_.front().why);
+    }
     if (out_.spec.devices.empty()) return TellNoDevice(selection.nothing);
     out_.warnings.insert(out_.warnings.end(), selection.nothing.begin(), selection.nothing.end());
     return {};
   }
 
-  // The library lists no GPU whose node it cannot open, and gives its index to the next one.
-  // Nothing is wrong with one that the driver was told to leave alone, or that is not shown to us
-  // at all.
-  [[nodiscard]] std::optional<base::Error> WhyUnlisted(const model::Gpu& gpu) const {
-    if (!gpu.minor || devices_.excluded.contains(gpu.pci)) return std::nullopt;
-    const Result<ContainerEdits> edits = GpuEdits(gpu, devices_, places_, options_.hooks);
-    if (!edits.ok()) return edits.error();
-    return base::MakeError(ErrorCode::kUnavailable,
-                           "the driver does not list {}, though its node is there", Called(gpu))
-        .WithHint("see the kernel log, and whether this process may open its node");
+  [[nodiscard]] std::vector<Naming> NamingsFor(const Subject& subject) const {
+    std::vector<Naming> namings = options_.namings;
+    if (!subject.gpu->index) return namings;
+    const auto slot = subject.compute != nullptr ? subject.compute->slot : std::nullopt;
+    const bool moved =
+        std::any_of(miscounts_.begin(), miscounts_.end(), [&](const partita::cdi::Miscount& each) {
+          return request::MayBeAnothers(subject.gpu->index->value(), slot, each);
+        });
+    if (moved && options_.numbers == Numbers::kLeftOut)
+      std::erase_if(namings, [](Naming naming) { return naming != Naming::kUuid; });
+    return namings;
   }
 
   Result<void> AddSubject(const Subject& subject) {
     const model::Gpu& gpu = *subject.gpu;
-    TRY(names, Names(gpu, subject.compute, options_.namings));
+    TRY(names, Names(gpu, subject.compute, NamingsFor(subject)));
     Result<ContainerEdits> edits =
         subject.compute == nullptr
             ? GpuEdits(gpu, devices_, places_, options_.hooks)
@@ -326,6 +343,7 @@ class Builder {
   const DeviceFiles& devices_;
   const Places& places_;
   const GenerateOptions& options_;
+  const std::vector<partita::cdi::Miscount> miscounts_;
   bool with_all_ = true;
   Generated out_;
 };

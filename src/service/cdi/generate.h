@@ -24,6 +24,10 @@ enum class Mode : std::uint8_t { kNvml, kManagement, kImex, kGds, kMofed, kGdrco
 // What devices of a mode are called unless somebody says otherwise: "gpu", "gds".
 [[nodiscard]] std::string_view ClassOf(Mode mode);
 
+// What becomes of names by number where the driver's library counts without a device that lacks a
+// node, so that they would be those of others.
+enum class Numbers : std::uint8_t { kLeftOut, kAsCounted };
+
 struct GenerateOptions {
   std::string vendor = "nvidia.com", klass = "gpu";
   std::vector<Naming> namings{Naming::kIndex, Naming::kUuid};
@@ -31,6 +35,7 @@ struct GenerateOptions {
   // By index, UUID or PCI address; the first "all" or "none" decides.
   std::vector<std::string> device_ids{"all"};
   bool best_effort = false;  // leave out what cannot be described, instead of failing
+  Numbers numbers = Numbers::kLeftOut;
   std::optional<partita::cdi::Version> version_max;
   Mode mode = Mode::kNvml;
   HookSet hooks;

@@ -141,6 +141,25 @@ TEST(Generate, G8AMissingNodeFailsUnlessTheRestWillDo) {
 }
 
 // The library gives the index of such a GPU to the next one.
+// The library counts without it: 0:0 would be the one that was 0:1.
+TEST(Generate, NumbersThatWouldBeOthersAreLeftOut) {
+  Case sliced;
+  testing::Slice(sliced.node, sliced.devices);
+  sliced.devices.nodes.erase("/dev/nvidia-caps/nvidia-cap13");
+  auto& instances = sliced.node.gpus[0].mig->instances;
+  instances[0].compute_instances[0].slot.reset();
+  instances[1].compute_instances[0].slot = 0;
+  const std::string uuid = instances[1].compute_instances[0].uuid.value();
+  sliced.options.best_effort = true;
+  EXPECT_EQ(DevicesOf(sliced.Make()), (Names{uuid, "all"}));
+  sliced.options.numbers = Numbers::kAsCounted;
+  EXPECT_EQ(DevicesOf(sliced.Make()), (Names{"0:0", uuid, "all"}));
+  sliced.options.device_ids = {"0:0"};
+  EXPECT_EQ(DevicesOf(sliced.Make())[0],
+            "0:0: its number may be another's now: /dev/nvidia-caps/nvidia-cap13 is missing, which "
+            "compute instance 0 of GPU instance 1 of GPU 0 needs");
+}
+
 TEST(Generate, AGpuWithoutItsNodeIsRefusedThoughTheDriverDoesNotListIt) {
   Case each;
   model::Gpu unlisted = testing::SampleGpu();

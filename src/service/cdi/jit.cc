@@ -8,6 +8,7 @@
 
 #include "model/words.h"
 #include "service/cdi/generate.h"
+#include "service/cdi/miscounts.h"
 #include "service/cdi/simplify.h"
 
 namespace partita::service::cdi {
@@ -27,6 +28,7 @@ Spec SpecOf(const model::Inventory& inventory, const NodeFiles& files, const Hoo
   options.vendor = kVendor;
   options.namings = {Naming::kIndex};
   options.best_effort = true;
+  options.numbers = Numbers::kAsCounted;  // whoever asks by one is looked at (request::Resolve)
   options.hooks = hooks;
   Result<Generated> made = Generate(inventory, files.driver, files.devices, files.places, options);
   if (made.ok()) return std::move(made->spec);
@@ -119,6 +121,8 @@ NodeDevices MakeNodeDevices(const model::Inventory& inventory,
   AddParents(inventory, files, hooks, node.spec);
   Simplify(node.spec);
   node.spec.version = partita::cdi::MinimumVersion(node.spec).ToString();
+
+  node.miscounts = MiscountsOf(inventory, files.devices, files.places, hooks);
 
   std::set<std::string> offered;
   for (const Device& device : node.spec.devices) offered.insert(device.name);

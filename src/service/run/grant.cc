@@ -57,7 +57,8 @@ Result<std::vector<const DeviceRow*>> RowsOf(std::span<const std::string> ids,
     if (rows.empty()) return MakeError(ErrorCode::kUnavailable, "{}", HintOf(node));
     return rows;
   }
-  Result<std::vector<const DeviceRow*>> found = request::Resolve(ids, node.rows);
+  Result<std::vector<const DeviceRow*>> found = request::Resolve(ids, node);
+  if (!found.ok() && found.error().code() == ErrorCode::kUnavailable) return found;
   if (!found.ok()) return std::move(found).error().As(ErrorCode::kInvalid).WithHint(HintOf(node));
   return found;
 }
