@@ -4,6 +4,9 @@ SHELL := /bin/bash
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
 export CCACHE_SLOPPINESS := pch_defines,time_macros
+export CCACHE_PCH_EXTSUM := 1
+# The compiler says what it read: no second run of the preprocessor for each file that is new.
+export CCACHE_DEPEND := 1
 .DEFAULT_GOAL := help
 JOBS ?= $(shell nproc)
 

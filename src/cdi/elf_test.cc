@@ -229,7 +229,7 @@ TEST(CdiElf, EveryByteMayBeWrong) {
 }
 
 TEST(CdiElf, ReadsTheNoteOfACompatLibrary) {
-  for (const std::uint64_t alignment : {4, 8}) {
+  for (const std::uint64_t alignment : {4U, 8U}) {
     Image image;
     image.note_alignment = alignment;
     const auto note = ReadCompatNote(image.Build());

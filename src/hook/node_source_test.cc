@@ -64,7 +64,7 @@ TEST_F(NodeSourceTest, ABelievableDocumentIsTaken) {
 
 TEST_F(NodeSourceTest, WhatOthersCanWriteIsNotBelieved) {
   const std::string path = Path("run/devices.json");
-  for (const mode_t mode : {0664, 0646}) {
+  for (const mode_t mode : {0664U, 0646U}) {
     ASSERT_EQ(chmod(path.c_str(), mode), 0);
     EXPECT_EQ(Published(), path + " is not a file that only root can write");
   }
