@@ -115,7 +115,7 @@ MODULES = (
         PROGRAMS / "dra-driver", DRA_DRIVER,
         {"gpu-kubelet-plugin": f"{DRA_DRIVER}/cmd/gpu-kubelet-plugin"},
         linker_flags=f"{STRIPPED} {golang.LAZY_BINDING} -X {DRA_DRIVER}/internal/info.version={{version}}",
-        cgo=True,
+        cgo=True, rare=True,
     ),
     Module(
         PROGRAMS / "node-feature-discovery", FEATURE_DISCOVERY,

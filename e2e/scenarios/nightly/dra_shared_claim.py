@@ -4,6 +4,7 @@ from testbench.verbs import (
     apply, claim, delete, exec_in, expect, field, measure, open_in, phase, pod, published, serve, wait_for,
 )
 
+PROGRAMS = ["gpu-kubelet-plugin"]
 NODES = {"dgx": "dgx-a100-40"}
 
 
