@@ -25,6 +25,14 @@ MORE=$twin created nvidia-container-runtime.cdi NVIDIA_VISIBLE_DEVICES=all
 has "$nodes" "$gpu" 'it["hooks"]["prestart"]' "[]"
 created nvidia-container-runtime.cdi NVIDIA_VISIBLE_DEVICES=none
 has "$nodes" "/dev/nvidia-uvm /dev/nvidia-uvm-tools /dev/nvidiactl"
+created nvidia-container-runtime NVIDIA_VISIBLE_DEVICES=nvidia.com/gpu=none
+has "$nodes" "/dev/nvidia-uvm /dev/nvidia-uvm-tools /dev/nvidiactl"
+# By names that the file does not have, as this machine has them.
+for query in uuid pci.bus_id; do
+  id=$(on_node nvidia-smi --query-gpu=$query --format=csv,noheader | tr a-f A-F)
+  created nvidia-container-runtime.cdi "NVIDIA_VISIBLE_DEVICES=$id"
+  has "$nodes" "$gpu"
+done
 MORE=',"annotations":{"cdi.k8s.io/x":"nvidia.com/gpu=all"}' created nvidia-container-runtime NVIDIA_VISIBLE_DEVICES=void
 has "$nodes" "$gpu"
 

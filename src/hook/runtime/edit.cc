@@ -9,7 +9,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
-#include "cdi/name.h"
+#include "hook/runtime/file_devices.h"
 #include "request/device_id.h"
 #include "request/mode.h"
 #include "request/request.h"
@@ -66,7 +66,8 @@ std::optional<std::int64_t> MinorOf(std::string_view text, std::string_view capa
 // What the devices of a request are called: by ids for a specification of ours, or by name in the
 // machine's files.
 struct Names {
-  Ids automatic, qualified;
+  Ids automatic;
+  std::vector<FileDevice> of_files;
 };
 
 class Editor {
@@ -110,25 +111,27 @@ class Editor {
     const std::string kind =
         mode_ == Mode::kJitCdi ? std::string(kAutomaticKind) : config_.cdi_default_kind;
     Names names;
+    Ids others;
     for (const std::string& id : ids) {
-      const auto parsed = cdi::ParseName(id);
-      const std::string id_kind = parsed.ok() ? parsed->vendor + "/" + parsed->klass : kind;
-      if (id_kind == kAutomaticKind)
-        names.automatic.push_back(parsed.ok() ? parsed->name : id);
-      else
-        names.qualified.push_back(parsed.ok() ? id : kind + "=" + cdi::DeviceNameFor(id));
+      FileDevice device = ReadFileDevice(id, kind);
+      if (device.kind == kAutomaticKind) {
+        names.automatic.push_back(std::move(device.id));
+        continue;
+      }
+      others.push_back(device.ToString());
+      names.of_files.push_back(std::move(device));
     }
-    if (names.automatic.empty() || names.qualified.empty()) return names;
+    if (names.automatic.empty() || names.of_files.empty()) return names;
     return MakeError(ErrorCode::kInvalid,
                      "devices of {} ({}) and of other kinds ({}) in one request", kAutomaticKind,
-                     base::Join(names.automatic, ", "), base::Join(names.qualified, ", "))
+                     base::Join(names.automatic, ", "), base::Join(others, ", "))
         .WithHint("name all devices with vendor and class, or none");
   }
 
   base::Result<void> EditByCdi() {
     spec_.RemoveHooks("prestart", IsPrestartTwin);
     TRY(names, NamesOf(RequestedIds()));
-    TRY_VOID(names.automatic.empty() ? InjectNamed(names.qualified)
+    TRY_VOID(names.automatic.empty() ? InjectNamed(names.of_files)
                                      : InjectAutomatic(names.automatic));
     if (config_.restrict_proc.value_or(true)) {
       spec_.AddHook(
@@ -144,28 +147,11 @@ class Editor {
   }
 
   // Devices of the machine's files.
-  base::Result<void> InjectNamed(const Ids& names) {
+  base::Result<void> InjectNamed(const std::vector<FileDevice>& devices) {
     const Registry registry = facts_.registry();
-    base::Result<std::vector<Registry::Found>> found = registry.Find(names);
-    if (!found.ok() && names.size() == 1 && request_.kind == request::Kind::kNone) {
-      std::vector<Registry::Found> files = CommonOf(registry, config_.cdi_default_kind);
-      if (!files.empty()) found = std::move(files);
-    }
-    if (!found.ok()) {
-      base::Error error = std::move(found).error().Within("failed to inject CDI devices");
-      if (registry.problems().empty()) return error;
-      return std::move(error).WithHint(registry.problems().front().error.ToString());
-    }
-    return Inject(*found, cdi::Order::kCommonFirst);
-  }
-
-  // What comes with every device of a kind, without one.
-  std::vector<Registry::Found> CommonOf(const Registry& registry, std::string_view kind) {
-    std::vector<Registry::Found> found;
-    for (const Registry::File& file : registry.files()) {
-      if (file.spec.kind == kind) found.push_back({&file.spec, &no_device_});
-    }
-    return found;
+    TRY(found, FindInFiles(registry, devices, no_device_, facts_.devices),
+        "failed to inject CDI devices");
+    return Inject(found, cdi::Order::kCommonFirst);
   }
 
   // Devices of a specification that was made for this container.

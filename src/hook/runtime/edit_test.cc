@@ -263,6 +263,63 @@ TEST_F(RuntimeEdit, CdiModeNamesTheDefaultKind) {
       "failed to inject CDI devices: unresolvable CDI devices nvidia.com/gpu=7, other.com/x=y");
 }
 
+// By UUID alone, one MIG device by its number, and that one as it was before.
+constexpr const char* kFewNames =
+    R"({"cdiVersion":"0.5.0","kind":"nvidia.com/gpu","containerEdits":{"env":["A=b"]},"devices":[)"
+    R"({"name":"GPU-ab","containerEdits":{"deviceNodes":[{"path":"/dev/nvidia0"}]}},)"
+    R"({"name":"MIG-cd","containerEdits":{"deviceNodes":[{"path":"/dev/nvidia1"},)"
+    R"({"path":"/dev/nvidia-caps/nvidia-cap10"},{"path":"/dev/nvidia-caps/nvidia-cap20"}]}},)"
+    R"({"name":"1:1","containerEdits":{"deviceNodes":[{"path":"/dev/nvidia1"},)"
+    R"({"path":"/dev/nvidia-caps/nvidia-cap98"},{"path":"/dev/nvidia-caps/nvidia-cap99"}]}}]})";
+
+TEST_F(RuntimeEdit, CdiModeFindsADeviceByEveryNameItHas) {
+  Write("in/cdi/nvidia.json", kFewNames);
+  config_.runtime_mode = "cdi";
+  node_.rows[0].uuid = "GPU-ab";
+  node_.rows[0].pci = "0000:3b:00.0";
+  node_.rows[2].mig = {.slot = 0, .gi = 3, .ci = 1, .gi_cap = 10, .ci_cap = 20, .uuid = "MIG-cd"};
+  node_.rows[3].mig = {.slot = 1, .gi = 4, .ci = 0, .gi_cap = 11, .ci_cap = 21, .uuid = "MIG-ef"};
+  const std::string slice =
+      "/dev/nvidia1 /dev/nvidia-caps/nvidia-cap10 /dev/nvidia-caps/nvidia-cap20";
+  for (const char* id : {"gpu-AB", "nvidia.com/gpu=Gpu-ab"})
+    EXPECT_EQ(RunVisible(id), "/dev/nvidia0") << id;
+  EXPECT_EQ(RunVisible("mig-CD"), slice);
+  EXPECT_EQ(asked_, Texts()) << "the files have it";
+  for (const char* id : {"0", "0000:3B:00.0", "3b:00.0", "nvidia.com/gpu=3b:00.0", "0,gpu-AB"})
+    EXPECT_EQ(RunVisible(id), "/dev/nvidia0") << id;
+  for (const char* id : {"1:0", "MIG-GPU-1/3/1", "mig-gpu-1/3/1", "nvidia.com/gpu=MIG-GPU-1/3/1"})
+    EXPECT_EQ(RunVisible(id), slice) << id;
+  EXPECT_EQ(RunVisible("MIG-GPU-1/4/0"),
+            "failed to inject CDI devices: unresolvable CDI devices nvidia.com/gpu=MIG-GPU-1_4_0")
+      << "1:1 of the file has nodes of another";
+  EXPECT_EQ(asked_, Texts{"MIG-GPU-1/4/0"});
+}
+
+TEST_F(RuntimeEdit, CdiModeAsksTheNodeOnlyForGpus) {
+  Write("in/cdi/nvidia.json", kFewNames);
+  CdiFile("other.json", "other.com/net", {"Eth0"});
+  config_.runtime_mode = "cdi";
+  for (const char* id : {"other.com/net=eth0", "other.com/net=none", "other.com/net=0", "../x"})
+    EXPECT_NE(RunVisible(id).find("unresolvable CDI devices"), std::string::npos) << id;
+  EXPECT_EQ(asked_, Texts());
+  facts_.devices = [](std::span<const std::string>) -> base::Result<cdi::NodeDevices> {
+    return MakeError(ErrorCode::kUnavailable, "NVML is not there");
+  };
+  auto spec = oci::Spec::Parse(Document({.env = {"NVIDIA_VISIBLE_DEVICES=0"}}));
+  const auto edit = EditSpec(*spec, config_, facts_);
+  ASSERT_FALSE(edit.ok());
+  EXPECT_EQ(edit.error().hint().find("NVML is not there; "), 0U) << edit.error().hint();
+}
+
+TEST_F(RuntimeEdit, NoneOfTheFilesIsWithoutADevice) {
+  CdiFile("nvidia.json", "nvidia.com/gpu", {"0"});
+  EXPECT_EQ(RunVisible("nvidia.com/gpu=none"), "");
+  EXPECT_NE(text_.find("FROM=nvidia.com/gpu"), std::string::npos);
+  const std::string annotated = R"(,"annotations":{"cdi.k8s.io/x":"nvidia.com/gpu=none"})";
+  EXPECT_EQ(Run({.env = {}, .more = annotated}), "");
+  EXPECT_TRUE(edit_.changed);
+}
+
 TEST_F(RuntimeEdit, NoneNeedsAFileOfItsKind) {
   config_.runtime_mode = "cdi";
   EXPECT_EQ(RunVisible("none"),
