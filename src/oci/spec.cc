@@ -76,6 +76,14 @@ bool HasText(const Value& list, std::string_view text) {
          });
 }
 
+// As they are written: a number that was read is of another kind than one of ours.
+bool IsSame(const Value& a, const Value& b) { return base::ToJsonLine(a) == base::ToJsonLine(b); }
+
+bool Allows(const Value& rule) {
+  const Value* allow = rule.Find("allow");
+  return allow != nullptr && allow->kind() == Kind::kBool && allow->AsBool();
+}
+
 base::Result<void> CheckMaps(const Value& root) {
   if (root.kind() != Kind::kMap) return WrongKind("the document", "JSON object");
   for (const std::string_view path : kMaps) {
@@ -324,8 +332,10 @@ void Spec::AllowDevice(char type, std::int64_t major, std::int64_t minor, std::s
                          .Set("major", major)
                          .Set("minor", minor)
                          .Set("access", access);
-  if (std::find(own_rules_.begin(), own_rules_.end(), rule) != own_rules_.end()) return;
-  own_rules_.push_back(rule);
+  const std::vector<Element>& rules = List(kRules);
+  for (auto each = rules.rbegin(); each != rules.rend() && Allows(each->value); ++each) {
+    if (IsSame(each->value, rule)) return;
+  }
   Edit(kRules).push_back({"", rule});
 }
 
@@ -357,7 +367,14 @@ const std::vector<Element>& Spec::hooks(std::string_view list) const {
 }
 
 void Spec::AddHook(std::string_view list, const Value& hook) {
-  Edit(fmt::format("hooks.{}", list)).push_back({"", hook});
+  const auto hooks = lists_.find(fmt::format("hooks.{}", list));
+  PARTITA_CHECK(hooks != lists_.end());
+  for (Element& each : hooks->second) {
+    if (each.raw.empty() || each.asked || !IsSame(each.value, hook)) continue;
+    each.asked = true;
+    return;
+  }
+  Edit(hooks->first).push_back({"", hook});
 }
 
 bool Spec::RemoveHooks(std::string_view list, const std::function<bool(const Value&)>& is_meant) {

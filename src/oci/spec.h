@@ -22,6 +22,7 @@ namespace partita::oci {
 struct Element {
   std::string raw;
   base::Value value;
+  bool asked = false;  // it was there, and then asked for
 };
 
 class Spec {
@@ -50,7 +51,8 @@ class Spec {
 
   // In the place of one with the same "path", at the end.
   void PutDevice(const base::Value& device);
-  // A rule that allows this much; nothing where `access` is empty. One of ours is not repeated.
+  // A rule that allows this much; nothing where `access` is empty. One that is there is not
+  // repeated, unless a later one denies something.
   void AllowDevice(char type, std::int64_t major, std::int64_t minor, std::string_view access);
   void SetNetDevice(const std::string& host_name, const base::Value& device);
   void SetIntelRdt(const base::Value& rdt);
@@ -60,6 +62,7 @@ class Spec {
   // Of "prestart", "createContainer"…; no other name may be given to the next three.
   [[nodiscard]] static bool IsHookList(std::string_view list);
   [[nodiscard]] const std::vector<Element>& hooks(std::string_view list) const;
+  // An equal one that an earlier edit left there is this one: the same edits twice are as once.
   void AddHook(std::string_view list, const base::Value& hook);
   // Whether there was one that `is_meant` is true of.
   bool RemoveHooks(std::string_view list, const std::function<bool(const base::Value&)>& is_meant);
@@ -87,8 +90,7 @@ class Spec {
   std::map<std::string, std::vector<Element>, std::less<>> lists_;  // by path: "linux.devices"
   std::map<std::string, base::Value, std::less<>> net_devices_;     // new ones
   std::optional<base::Value> rdt_;                                  // a new one
-  std::vector<base::Value> own_rules_;
-  std::set<std::string, std::less<>> edited_;  // paths
+  std::set<std::string, std::less<>> edited_;                       // paths
 };
 
 }  // namespace partita::oci

@@ -145,6 +145,37 @@ TEST(OciSpec, RulesAreNotRepeatedAndNeverEmpty) {
                         R"([{"allow":true,"type":"c","major":195,"minor":0,"access":"rw"}]}}})");
 }
 
+TEST(OciSpec, WhatWasAddedBeforeIsNotAddedAgain) {
+  const Value hook = Value::Map().Set("path", "/bin/x").Set("env", Value::List().Add("A=b"));
+  // Two of one edit stay two: of two devices, each has its own.
+  const auto edit = [&](Spec& spec) {
+    for (int i = 0; i < 2; ++i) spec.AddHook("createContainer", hook);
+    spec.AllowDevice('c', 195, 0, "rw");
+  };
+  Spec spec = Parsed(kRunc);
+  edit(spec);
+  EXPECT_EQ(spec.hooks("createContainer").size(), 2U);
+  const std::string once = spec.Text();
+  Spec again = Parsed(once);
+  edit(again);
+  EXPECT_EQ(again.Text(), once);
+  again.AddHook("createContainer", hook);
+  again.AddHook("prestart", hook);
+  EXPECT_EQ(again.hooks("createContainer").size(), 3U);
+  EXPECT_EQ(again.hooks("prestart").size(), 1U);
+}
+
+TEST(OciSpec, ARuleThatALaterOneTakesBackIsRepeated) {
+  Spec spec =
+      Parsed(R"({"linux":{"resources":{"devices":[{"allow":true,"type":"c","major":195,"minor":0,)"
+             R"("access":"rw"},{"allow":false,"access":"rwm"}]}}})");
+  spec.AllowDevice('c', 195, 0, "rw");
+  EXPECT_EQ(spec.Text(),
+            R"({"linux":{"resources":{"devices":[{"allow":true,"type":"c","major":195,"minor":0,)"
+            R"("access":"rw"},{"allow":false,"access":"rwm"},{"allow":true,"type":"c","major":195,)"
+            R"("minor":0,"access":"rw"}]}}})");
+}
+
 TEST(OciSpec, GroupsAreNeitherRootNorTwice) {
   Spec spec = Parsed(R"({"process":{"user":{"uid":5,"additionalGids":[10]}}})");
   spec.AddGid(0);

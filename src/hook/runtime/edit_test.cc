@@ -328,6 +328,44 @@ TEST_F(RuntimeEdit, NoneNeedsAFileOfItsKind) {
   EXPECT_NE(RunVisible("none").find("unresolvable"), std::string::npos);
 }
 
+// With all that a specification can add; the same hook is of two devices.
+constexpr const char* kEverything =
+    R"({"cdiVersion":"0.7.0","kind":"nvidia.com/gpu","devices":[{"name":"0","containerEdits":{)"
+    R"("deviceNodes":[{"path":"/dev/nvidia0"}],"hooks":[{"hookName":"createContainer",)"
+    R"("path":"/bin/x","args":["x"],"env":["A=b"]}]}},{"name":"1","containerEdits":{)"
+    R"("deviceNodes":[{"path":"/dev/nvidia1"}],"hooks":[{"hookName":"createContainer",)"
+    R"("path":"/bin/x","args":["x"],"env":["A=b"],"timeout":3}]}}],"containerEdits":{)"
+    R"("env":["A=b"],"mounts":[{"hostPath":"/lib/a","containerPath":"/lib/deep/a","options":)"
+    R"(["ro"]},{"hostPath":"/b","containerPath":"/b"}],"additionalGids":[44],"hooks":[)"
+    R"({"hookName":"createRuntime","path":"/bin/y","env":["A=b"]}]}})";
+
+TEST_F(RuntimeEdit, EditedTwiceIsEditedOnce) {
+  Write("in/cdi/nvidia.json", kEverything);
+  node_.spec.edits.env = {};  // "void" would end it
+  const auto twice = [&](const Container& container) {
+    std::string text = Document(container), once;
+    for (int i = 0; i < 2; ++i) {
+      auto spec = oci::Spec::Parse(text);
+      const auto edit = EditSpec(*spec, config_, facts_);
+      ASSERT_TRUE(edit.ok()) << edit.error().ToString();
+      EXPECT_TRUE(edit->changed);
+      text = spec->Text();
+      if (i == 0) once = text;
+    }
+    EXPECT_EQ(text, once);
+  };
+  const std::string rules =
+      R"(,"mounts":[{"destination":"/proc/x"},{"destination":"/b"}],"annotations":{)";
+  twice({.env = {}, .more = rules + R"("cdi.k8s.io/x":"nvidia.com/gpu=0,nvidia.com/gpu=1"})"});
+  for (const char* mode : {"cdi", "jit-cdi"}) {
+    config_.runtime_mode = mode;
+    twice({.env = {"NVIDIA_VISIBLE_DEVICES=0,1"}, .more = rules + "}"});
+  }
+  config_.runtime_mode = "legacy";
+  config_.legacy_cuda_compat_mode = "hook";
+  twice({.env = {"NVIDIA_VISIBLE_DEVICES=0", "NVIDIA_DRIVER_CAPABILITIES=all"}});
+}
+
 constexpr const char* kTwins =
     R"(,"hooks":{"prestart":[{"path":"/bin/other","args":["x"],"env":["A=b"]},)"
     R"({"path":"/usr/bin/nvidia-container-runtime-hook","args":["a","prestart"],"env":["A=b"]},)"
