@@ -78,18 +78,56 @@ class Editor {
   base::Result<Edit> Run() {
     TRY(first, request::ReadRequest(spec_, config_, true));
     request_ = std::move(first);
+    if (!facts_.driver_loaded) return RunWithoutDriver();
     if (IsGpu()) TRY_VOID(ChooseMode());
-    edit_.warnings.insert(edit_.warnings.end(), request_.warnings.begin(), request_.warnings.end());
-    if (!IsGpu()) return edit_;
-    edit_.changed = true;
-    edit_.summary = fmt::format("mode {}: devices {}", request::ToString(mode_),
-                                base::Join(RequestedIds(), ","));
+    if (!IsGpu()) {
+      edit_.warnings = request_.warnings;
+      return edit_;
+    }
+    Describe();
     TRY_VOID(mode_ == Mode::kLegacy ? EditForHook() : EditByCdi());
     return edit_;
   }
 
  private:
+  void Describe() {
+    edit_.changed = true;
+    edit_.summary = fmt::format("mode {}: devices {}", request::ToString(mode_),
+                                base::Join(RequestedIds(), ","));
+    edit_.warnings = request_.warnings;
+  }
+
   [[nodiscard]] bool IsGpu() const { return request_.kind != request::Kind::kNotGpu; }
+
+  // Those who ask for NVIDIA's devices alone start as they are.
+  base::Result<Edit> RunWithoutDriver() {
+    const auto others = [this](const std::string& kind) {
+      std::vector<FileDevice> devices;
+      for (const std::string& id : request_.devices) {
+        FileDevice device = ReadFileDevice(id, kind);
+        if (!device.IsNvidias()) devices.push_back(std::move(device));
+      }
+      return devices;
+    };
+    if (others(config_.cdi_default_kind).empty()) return edit_;
+    TRY_VOID(ChooseMode());
+    const std::vector<FileDevice> devices = others(DefaultKind());
+    if (devices.empty()) return edit_;
+    if (mode_ == Mode::kLegacy) {
+      return MakeError(ErrorCode::kUnsupported, "{}: mode legacy has no devices of other vendors",
+                       devices.front().ToString())
+          .WithHint("use nvidia-container-runtime.cdi, or let the engine resolve CDI devices");
+    }
+    Describe();
+    for (const std::string& id : request_.devices) {
+      const FileDevice device = ReadFileDevice(id, DefaultKind());
+      if (device.IsNvidias())
+        edit_.warnings.push_back(
+            fmt::format("no NVIDIA driver is loaded: {} is left out", device.ToString()));
+    }
+    TRY_VOID(InjectNamed(devices));
+    return edit_;
+  }
 
   // Annotations are for CDI alone.
   base::Result<void> ChooseMode() {
@@ -107,13 +145,16 @@ class Editor {
     return request_.devices;
   }
 
+  // Of ids without one.
+  [[nodiscard]] std::string DefaultKind() const {
+    return mode_ == Mode::kJitCdi ? std::string(kAutomaticKind) : config_.cdi_default_kind;
+  }
+
   [[nodiscard]] base::Result<Names> NamesOf(const Ids& ids) const {
-    const std::string kind =
-        mode_ == Mode::kJitCdi ? std::string(kAutomaticKind) : config_.cdi_default_kind;
     Names names;
     Ids others;
     for (const std::string& id : ids) {
-      FileDevice device = ReadFileDevice(id, kind);
+      FileDevice device = ReadFileDevice(id, DefaultKind());
       if (device.kind == kAutomaticKind) {
         names.automatic.push_back(std::move(device.id));
         continue;

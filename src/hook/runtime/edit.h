@@ -17,6 +17,7 @@ namespace partita::hook {
 
 // What the edit may ask of the machine; nothing is asked that is not needed.
 struct NodeFacts {
+  bool driver_loaded = true;  // without one only other vendors' devices are there
   // The node's devices, those of these ids among them ("all" and "none" too).
   std::function<base::Result<cdi::NodeDevices>(std::span<const std::string> ids)> devices;
   // What `partita cdi generate --mode` prints: "gds", "imex"…

@@ -121,24 +121,26 @@ Result<NodeFacts> MakeFacts(const config::ToolkitConfig& config) {
   return facts;
 }
 
-// Nothing is written where nothing is to be changed.
-Result<void> EditBundle(const std::string& path,
+// Nothing is written where nothing is to be changed; then the answer is false.
+Result<bool> EditBundle(const std::string& path,
                         const config::ToolkitConfig& config,
+                        bool driver_loaded,
                         RuntimeLog& log) {
   constexpr const char* kReading = "error reading OCI specification";
   TRY(bundle, oci::Bundle::Open(path.empty() ? "." : path), "{}", kReading);
   TRY(spec, bundle.Read(), "{}", kReading);
   constexpr const char* kApplying = "could not apply required modification to OCI specification";
   TRY(facts, MakeFacts(config), "{}", kApplying);
+  facts.driver_loaded = driver_loaded;
   TRY(edit, EditSpec(spec, config, facts), "{}", kApplying);
   for (const std::string& warning : edit.warnings) log.Warning(warning);
   if (!edit.changed) {
     log.Debug("no device is requested: nothing is modified");
-    return {};
+    return false;
   }
   log.Info(edit.summary);
   TRY_VOID(bundle.Write(spec), "{}", kApplying);
-  return {};
+  return true;
 }
 
 struct Program {
@@ -184,11 +186,11 @@ Result<void> Prepare(const RuntimeCall& call,
                      const std::string& low_level,
                      RuntimeLog& log) {
   if (!call.create) return {};
-  if (!IsDriverLoaded()) {
+  const bool driver_loaded = IsDriverLoaded();
+  TRY(changed, EditBundle(call.bundle, config, driver_loaded, log));
+  if (!driver_loaded && !changed)
     log.Warning(fmt::format("no NVIDIA driver is loaded: {} is called directly", low_level));
-    return {};
-  }
-  return EditBundle(call.bundle, config, log);
+  return {};
 }
 
 // Returns only with an error.
