@@ -96,6 +96,16 @@ base::Result<void> PlaceMounts(const RootDir& root, const Held& held) {
   return {};
 }
 
+// Images of one program have no /etc, or one that is no place for a cache; they run without one.
+base::Result<void> MakePlaceForCache(const RootDir& root) {
+  const base::Result<bool> own = root.IsOnOwnMount("/etc");
+  if (own.ok() && !*own)
+    return MakeError(ErrorCode::kUnavailable, "/etc is a mount of the container");
+  const auto made = root.MakeDirectories("/etc", 0755);
+  if (!made.ok()) return base::Error(made.error()).As(ErrorCode::kUnavailable);
+  return {};
+}
+
 base::Result<void> UpdateLoader(const RootDir& root,
                                 const LegacyPlan& plan,
                                 const LegacyContainer& container,
@@ -106,7 +116,8 @@ base::Result<void> UpdateLoader(const RootDir& root,
     if (std::optional<std::string> compat = FindCompat(root, *container.compat, report))
       directories.insert(directories.begin(), *std::move(compat));
   }
-  base::Result<void> ran = RunLdconfig(root, {container.ldconfig, directories});
+  base::Result<void> ran = MakePlaceForCache(root);
+  if (ran.ok()) ran = RunLdconfig(root, {container.ldconfig, directories});
   if (ran.ok()) return {};
   const ErrorCode code = ran.error().code();
   if (code != ErrorCode::kNotFound && code != ErrorCode::kUnavailable) return ran;
