@@ -352,7 +352,9 @@ class Reader {
   bool ReadString(std::string& out, bool one_line) {
     TomlStringFault fault;
     std::optional<TomlString> text = ReadTomlString(text_.substr(at_), one_line, fault);
-    if (!text) return Fail({at_ + fault.at, at_ + fault.at}, std::move(fault.message));
+    if (!text)
+      return Fail({at_ + fault.at, at_ + fault.at}, std::move(fault.message),
+                  std::move(fault.hint));
     out = std::move(text->text);
     at_ += text->length;
     return true;

@@ -176,8 +176,8 @@ class StringReader {
   }
 
  private:
-  std::nullopt_t Fail(std::size_t at, std::string message) {
-    fault_ = {at, std::move(message)};
+  std::nullopt_t Fail(std::size_t at, std::string message, std::string hint = "") {
+    fault_ = {at, std::move(message), std::move(hint)};
     return std::nullopt;
   }
 
@@ -224,7 +224,7 @@ class StringReader {
       out_ += kMeanings[known];
       return true;
     }
-    if (name != 'u' && name != 'U') return Fail(begin, "an unknown escape"), false;
+    if (name != 'u' && name != 'U') return Fail(begin, "an unknown escape", InPlace()), false;
     const std::size_t digits = name == 'u' ? 4 : 8;
     const std::string_view hex = text_.substr(at_ + 1, digits);
     const std::optional<std::uint64_t> code = base::ParseUnsigned(hex, 16);
@@ -235,6 +235,14 @@ class StringReader {
     AppendUtf8(out_, static_cast<std::uint32_t>(*code));
     at_ += 1 + digits;
     return true;
+  }
+
+  // For an escape that TOML 1.0 does not have: 1.1 has \xHH and \e.
+  [[nodiscard]] std::string InPlace() const {
+    const std::string_view hex = text_.substr(std::min(at_ + 1, text_.size()), 2);
+    if (text_.substr(at_).starts_with('x') && hex.size() == 2 && base::ParseUnsigned(hex, 16))
+      return fmt::format("write \\u00{} for it", hex);
+    return "write \\\\ for a backslash, \\uHHHH for any character";
   }
 
   // "\" at the end of a line takes all white space behind it away.

@@ -24,7 +24,7 @@ struct TomlString {
 };
 struct TomlStringFault {
   std::size_t at = 0;  // of `text`
-  std::string message;
+  std::string message, hint;
 };
 // `fault` says what is wrong when nothing is returned. Keys may not have more than one line.
 [[nodiscard]] std::optional<TomlString> ReadTomlString(std::string_view text,

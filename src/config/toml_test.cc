@@ -111,7 +111,13 @@ TEST(Toml, ErrorsShowThePlace) {
   EXPECT_EQ(ErrorOf("x = \"\xC3\xA4\\q\"\n"),
             "f.toml:1:7: an unknown escape\n"
             "    1 | x = \"\xC3\xA4\\q\"\n"
-            "      |       ^");
+            "      |       ^ write \\\\ for a backslash, \\uHHHH for any character");
+  // Of TOML 1.1.
+  EXPECT_EQ(ErrorOf("x = 1\ny = \"a\\x0Ab\"\n"),
+            "f.toml:2:7: an unknown escape\n"
+            "    2 | y = \"a\\x0Ab\"\n"
+            "      |       ^ write \\u000A for it");
+  EXPECT_NE(ErrorOf("x = \"\\x").find("f.toml:1:6: an unknown escape"), std::string::npos);
 }
 
 TEST(Toml, IsBounded) {

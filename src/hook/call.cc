@@ -42,11 +42,26 @@ base::Result<bool> IsHostRoot(const base::RootDir& root) {
   return own.st_dev == about.st_dev && own.st_ino == about.st_ino;
 }
 
+// "/bundle/rootfs", or "/bundle/rootfs (a link to ../gone)".
+std::string Described(const std::string& path) {
+  const base::Result<std::string> target = base::ReadLink(path);
+  return target.ok() ? fmt::format("{} (a link to {})", path, *target) : path;
+}
+
+constexpr const char* kOwnRoot =
+    "root.path of the bundle's config.json must lead to the container's own directory";
+
 base::Result<base::RootDir> NotTheHosts(base::RootDir root) {
   TRY(host, IsHostRoot(root));
   if (!host) return root;
-  return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's", root.name())
-      .WithHint("a hook changes files below a container's root only");
+  return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's",
+                   Described(root.name()))
+      .WithHint(kOwnRoot);
+}
+
+base::Error NoRoot(const std::string& path, int reason) {
+  return base::ErrnoError(fmt::format("open the container's root {}", Described(path)), reason)
+      .WithHint(kOwnRoot);
 }
 
 // Only where the state does not tell: a rootless runtime's bundle may be unreadable here
@@ -76,8 +91,7 @@ base::Result<base::RootDir> OpenRoot(const oci::State& state) {
   const std::string whole = base::JoinPath(state.bundle, path);
   if (!bundle) return OpenContainerRoot(whole);
   base::UniqueFd fd(openat(bundle->fd(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid())
-    return base::ErrnoError(fmt::format("the container's root: open directory {}", whole));
+  if (!fd.valid()) return NoRoot(whole, errno);
   TRY(root, base::RootDir::At(std::move(fd), whole));
   return NotTheHosts(std::move(root));
 }
@@ -85,7 +99,11 @@ base::Result<base::RootDir> OpenRoot(const oci::State& state) {
 }  // namespace
 
 base::Result<base::RootDir> OpenContainerRoot(const std::string& path) {
-  TRY(root, base::RootDir::Open(path), "the container's root");
+  if (path.find('\0') != std::string::npos)
+    return MakeError(ErrorCode::kInvalid, "the container's root has a NUL byte in its path");
+  base::UniqueFd fd(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) return NoRoot(path, errno);
+  TRY(root, base::RootDir::At(std::move(fd), path));
   return NotTheHosts(std::move(root));
 }
 

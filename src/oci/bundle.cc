@@ -58,7 +58,8 @@ base::Result<Bundle::Identity> Bundle::LookAtConfig() const {
   if (fstatat(directory_.fd(), kConfig, &about, AT_SYMLINK_NOFOLLOW) != 0)
     return base::ErrnoError(fmt::format("look at {}/{}", path_, kConfig));
   if (!S_ISREG(about.st_mode)) {
-    return base::MakeError(base::ErrorCode::kInvalid, "{}/{} is no regular file", path_, kConfig);
+    return base::MakeError(base::ErrorCode::kInvalid, "{}/{} is no regular file", path_, kConfig)
+        .WithHint("put the file itself there: what a link leads to is not followed");
   }
   return Identity{about.st_dev,          about.st_ino,  about.st_size, about.st_mtim.tv_sec,
                   about.st_mtim.tv_nsec, about.st_mode, about.st_uid,  about.st_gid};
