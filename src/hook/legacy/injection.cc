@@ -12,6 +12,7 @@
 #include "hook/legacy/order.h"
 #include "hook/legacy/plan.h"
 #include "hook/node_source.h"
+#include "hook/start.h"
 #include "request/require.h"
 
 namespace partita::hook {
@@ -57,6 +58,9 @@ base::Result<void> InjectLegacy(const LegacyCall& call, const Report& report) {
     return FindDevices(call.request, node).ok();
   };
   TRY(node, ReadNode(source, has_all));
+  // From here on the image is looked at. The program that told of the GPUs has ended: it loads the
+  // driver's library, and would have been limited too.
+  LimitWork();
   TRY(devices, FindDevices(call.request, node));
   TRY_VOID(CheckNeeds(call, node, devices, report));
   TRY(host, base::RootDir::Open("/"));
