@@ -51,14 +51,6 @@ std::string Described(const std::string& path) {
 constexpr const char* kOwnRoot =
     "root.path of the bundle's config.json must lead to the container's own directory";
 
-base::Result<base::RootDir> NotTheHosts(base::RootDir root) {
-  TRY(host, IsHostRoot(root));
-  if (!host) return root;
-  return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's",
-                   Described(root.name()))
-      .WithHint(kOwnRoot);
-}
-
 base::Error NoRoot(const std::string& path, int reason) {
   return base::ErrnoError(fmt::format("open the container's root {}", Described(path)), reason)
       .WithHint(kOwnRoot);
@@ -97,6 +89,14 @@ base::Result<base::RootDir> OpenRoot(const oci::State& state) {
 }
 
 }  // namespace
+
+base::Result<base::RootDir> NotTheHosts(base::RootDir root) {
+  TRY(host, IsHostRoot(root));
+  if (!host) return root;
+  return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's",
+                   Described(root.name()))
+      .WithHint(kOwnRoot);
+}
 
 base::Result<base::RootDir> OpenContainerRoot(const std::string& path) {
   if (path.find('\0') != std::string::npos)

@@ -23,5 +23,6 @@ struct HookCall {
 
 // A container's root by its path; the host's own is refused (kInvalid).
 [[nodiscard]] base::Result<base::RootDir> OpenContainerRoot(const std::string& path);
+[[nodiscard]] base::Result<base::RootDir> NotTheHosts(base::RootDir root);
 
 }  // namespace partita::hook

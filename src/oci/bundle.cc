@@ -75,8 +75,8 @@ base::Result<Spec> Bundle::Read() {
 }
 
 base::Result<void> Bundle::CheckUnchanged() const {
-  struct stat held = {}, named = {};
-  if (fstat(directory_.fd(), &held) != 0) return base::ErrnoError("look at the bundle");
+  TRY(held, Look());
+  struct stat named = {};
   if (stat(path_.c_str(), &named) != 0 || !IsSameFile(held, named)) {
     return base::MakeError(base::ErrorCode::kConflict,
                            "the bundle {} is another directory than it was", path_);
@@ -111,6 +111,12 @@ base::Result<void> Bundle::Write(const Spec& spec) const {
     return base::ErrnoError(fmt::format("write {}/{}", path_, kConfig));
   unfinished.Keep();
   return {};
+}
+
+base::Result<struct stat> Bundle::Look() const {
+  struct stat about = {};
+  if (fstat(directory_.fd(), &about) != 0) return base::ErrnoError("look at the bundle");
+  return about;
 }
 
 base::Result<base::RootDir> Bundle::Root(const Spec& spec) const {

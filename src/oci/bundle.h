@@ -1,6 +1,7 @@
 // A bundle that is held: whoever puts another directory or file in its place meanwhile is noticed.
 #pragma once
 
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include <cstdint>
@@ -25,6 +26,8 @@ class Bundle {
   // renamed, so that whoever reads sees the one or the other. kConflict, and nothing is written,
   // where that file is another by now or the bundle's path leads elsewhere.
   [[nodiscard]] base::Result<void> Write(const Spec& spec) const;
+  // Of the directory that is held.
+  [[nodiscard]] base::Result<struct stat> Look() const;
   // The container's root; the host's own is refused.
   [[nodiscard]] base::Result<base::RootDir> Root(const Spec& spec) const;
 

@@ -131,7 +131,7 @@ base::Result<void> CarryOutInside(const LegacyPlan& plan,
                                   const LegacyContainer& container,
                                   const Held& held,
                                   const Report& report) {
-  TRY(root, OpenContainerRoot(container.root));
+  TRY(root, OpenLegacyRoot(container.root));
   // Refused before anything is made: what ldconfig would wait for.
   TRY(image, ReadImageFacts(root));
   TRY_VOID(PlaceMounts(root, held));

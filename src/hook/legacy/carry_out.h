@@ -8,13 +8,14 @@
 #include "base/result.h"
 #include "hook/cdi/cuda_compat.h"
 #include "hook/legacy/plan.h"
+#include "hook/legacy/root.h"
 #include "hook/report.h"
 
 namespace partita::hook {
 
 struct LegacyContainer {
   std::int64_t pid = 0;  // of its process, which does not run yet
-  std::string root;      // its root directory, as that process's mount namespace calls it
+  LegacyRoot root;
   std::string ldconfig = "/sbin/ldconfig";
   bool cgroups = true;                    // false: who may open what is the engine's business
   std::optional<CompatOptions> compat{};  // the image's own CUDA libraries, where they are to count

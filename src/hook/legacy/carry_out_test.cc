@@ -24,6 +24,7 @@ class CarryOutTest : public ContainerTest {
  protected:
   void SetUp() override {
     if (geteuid() != 0) GTEST_SKIP() << "needs root for mount namespaces";
+    Make("in/proc");
     int ready[2], go[2];
     ASSERT_EQ(pipe2(ready, O_CLOEXEC), 0);
     ASSERT_EQ(pipe2(go, O_CLOEXEC), 0);
@@ -47,7 +48,7 @@ class CarryOutTest : public ContainerTest {
   }
 
   base::Result<void> Do(const LegacyPlan& plan) {
-    LegacyContainer container{pid_, Path("in"), "/none/ldconfig", false};
+    LegacyContainer container{pid_, {Path("in")}, "/none/ldconfig", false};
     return CarryOut(plan, container, Report("test", Report::Level::kError));
   }
   // The exit status of a script in the container's namespace, whose directory is its root. Once.
@@ -65,10 +66,11 @@ class CarryOutTest : public ContainerTest {
 
  private:
   [[noreturn]] void Wait(int ready, int go) {
-    const std::string root = Path("in");
+    const std::string root = Path("in"), proc = Path("in/proc");
     if (unshare(CLONE_NEWNS) != 0 ||
         mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         mount(root.c_str(), root.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+        mount("/proc", proc.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
         chdir(root.c_str()) != 0 || write(ready, "r", 1) != 1)
       _exit(100);
     std::string script = "set -e; ";
@@ -114,7 +116,7 @@ TEST_F(CarryOutTest, AnotherDeviceThanPlannedIsRefusedAndNothingMade) {
   EXPECT_EQ(Told(Do(plan)), "/dev/zero is not the device 1:3");
   plan.nodes = {{Path("host/secret"), "/dev/nvidia0", {'c', 0, 0, true, true, false}}};
   EXPECT_EQ(Told(Do(plan)), Path("host/secret") + " is not the device 0:0");
-  EXPECT_EQ(*base::ListDirectory(Path("in")), std::vector<std::string>{});
+  EXPECT_EQ(*base::ListDirectory(Path("in")), std::vector<std::string>{"proc"});
 }
 
 TEST_F(CarryOutTest, AMissingFileOfTheDriverIsNamed) {
@@ -148,9 +150,9 @@ TEST_F(CarryOutTest, AFileIsNotMountedOverADirectory) {
 
 TEST_F(CarryOutTest, AProcessOfTheHostIsNoContainer) {
   const auto done =
-      CarryOut({}, {getpid(), Path("in"), "", false}, Report("test", Report::Level::kError));
+      CarryOut({}, {getpid(), {Path("in")}, "", false}, Report("test", Report::Level::kError));
   EXPECT_EQ(Told(done), fmt::format("process {} is in the host's mount namespace", getpid()));
-  EXPECT_EQ(Told(CarryOut({}, {pid_, "/", "", false}, Report("test", Report::Level::kError))),
+  EXPECT_EQ(Told(CarryOut({}, {pid_, {"/"}, "", false}, Report("test", Report::Level::kError))),
             "the container's root / is the host's");
 }
 

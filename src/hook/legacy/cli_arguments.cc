@@ -99,7 +99,7 @@ base::Result<LegacyCall> ReadConfigure(std::span<const std::string> arguments) {
     return MakeError(ErrorCode::kInvalid, "the container's root is not named by its whole path");
   TRY(flags, Flags::Parse(arguments.first(arguments.size() - 1), ConfigureFlags()));
   LegacyCall call;
-  call.root = arguments.back();
+  call.root.path = arguments.back();
   const auto pid = base::ParseUnsigned(flags.Value("pid"));
   if (!pid || *pid == 0 || *pid > 0x7fff'ffffU)
     return MakeError(ErrorCode::kInvalid, "--pid is not the number of the container's process");

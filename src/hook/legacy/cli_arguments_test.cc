@@ -31,7 +31,7 @@ TEST(ContainerCli, AsTheReferencesHookCallsIt) {
   EXPECT_TRUE(parsed->debug);
   const LegacyCall& call = parsed->call;
   EXPECT_EQ(call.pid, 4711);
-  EXPECT_EQ(call.root, "/x/rootfs");
+  EXPECT_EQ(call.root.path, "/x/rootfs");
   EXPECT_EQ(call.ldconfig, "/sbin/ldconfig.real");
   EXPECT_TRUE(!call.cgroups && call.bind_nodes && call.cuda_compat);
   EXPECT_EQ(call.request.kind, Kind::kDevices);

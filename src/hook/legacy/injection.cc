@@ -4,7 +4,6 @@
 #include <vector>
 
 #include "base/files.h"
-#include "hook/call.h"
 #include "hook/container/image_facts.h"
 #include "hook/container/namespaces.h"
 #include "hook/container/proc_view.h"
@@ -21,8 +20,8 @@ namespace {
 using base::ErrorCode;
 using base::MakeError;
 
-base::Result<ImageFacts> LookInside(const std::string& root) {
-  TRY(opened, OpenContainerRoot(root));
+base::Result<ImageFacts> LookInside(const LegacyRoot& root) {
+  TRY(opened, OpenLegacyRoot(root));
   return ReadImageFacts(opened);
 }
 

@@ -5,15 +5,16 @@
 #include <string>
 
 #include "base/result.h"
+#include "hook/legacy/root.h"
 #include "hook/report.h"
 #include "request/request.h"
 
 namespace partita::hook {
 
 struct LegacyCall {
-  request::Request request;                 // of a container that wants something
-  std::int64_t pid = 0;                     // of its process, which does not run yet
-  std::string root;                         // absolute, as that process's mount namespace calls it
+  request::Request request;  // of a container that wants something
+  std::int64_t pid = 0;      // of its process, which does not run yet
+  LegacyRoot root;
   std::string driver_root{};                // empty: whatever the node has
   std::string ldconfig = "/sbin/ldconfig";  // the host's
   bool cgroups = true;

@@ -50,14 +50,19 @@ base::Result<void> CheckSpec(const oci::Spec& spec) {
   return {};
 }
 
-base::Result<oci::Spec> ReadSpec(const oci::State& state) {
+struct SpecRead {
+  oci::Spec spec;
+  BundleRead bundle;
+};
+base::Result<SpecRead> ReadSpec(const oci::State& state) {
   if (!state.bundle.starts_with('/'))
     return MakeError(ErrorCode::kInvalid,
                      "the container's state names no bundle by its whole path");
   TRY(bundle, oci::Bundle::Open(state.bundle));
   TRY(spec, bundle.Read());
   TRY_VOID(CheckSpec(spec), "{}/config.json", state.bundle);
-  return spec;
+  TRY(about, bundle.Look());
+  return SpecRead{std::move(spec), {state.bundle, about.st_dev, about.st_ino}};
 }
 
 // The work is the same for every mode; only another platform's cannot be done.
@@ -126,16 +131,16 @@ base::Result<PrestartArguments> ParsePrestart(std::span<const std::string> argum
 base::Result<std::optional<LegacyCall>> ReadPrestart(const oci::State& state,
                                                      const ToolkitConfig& config,
                                                      const Report& report) {
-  TRY(spec, ReadSpec(state));
-  TRY(request, request::ReadRequest(spec, config, false));
+  TRY(read, ReadSpec(state));
+  TRY(request, request::ReadRequest(read.spec, config, false));
   for (const std::string& warning : request.warnings) report.Warning(warning);
   if (request.kind == Kind::kNotGpu) return std::optional<LegacyCall>();
   TRY_VOID(CheckMode(config, request));
   LegacyCall call;
   call.request = std::move(request);
   call.pid = state.pid;
-  call.root = spec.root_path();
-  if (!call.root.starts_with('/')) call.root = base::JoinPath(state.bundle, call.root);
+  call.root.path = read.spec.root_path();
+  if (!call.root.path.starts_with('/')) call.root.bundle = std::move(read.bundle);
   call.driver_root = config.cli_root;
   call.ldconfig = LdconfigOf(config, report);
   call.cgroups = !config.cli_no_cgroups;

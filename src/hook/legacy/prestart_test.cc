@@ -60,7 +60,9 @@ TEST_F(ReadPrestartTest, ByTheConfiguration) {
   ASSERT_TRUE(call.ok() && *call) << Told(call);
   EXPECT_EQ((*call)->request.devices, (Words{"0", "1:2"}));
   EXPECT_EQ((*call)->pid, 7);
-  EXPECT_EQ((*call)->root, Path("bundle/rootfs"));
+  EXPECT_EQ((*call)->root.path, "rootfs");
+  ASSERT_TRUE((*call)->root.bundle);
+  EXPECT_EQ((*call)->root.bundle->path, Path("bundle"));
   EXPECT_EQ((*call)->driver_root, "/run/nvidia/driver");
   EXPECT_EQ((*call)->ldconfig, "/sbin/ldconfig.real");
   EXPECT_TRUE(!(*call)->cgroups && (*call)->bind_nodes && !(*call)->cuda_compat);
@@ -68,7 +70,8 @@ TEST_F(ReadPrestartTest, ByTheConfiguration) {
   call = Read("NVIDIA_VISIBLE_DEVICES=none");
   ASSERT_TRUE(call.ok() && *call) << Told(call);
   EXPECT_EQ((*call)->request.kind, Kind::kNone);
-  EXPECT_EQ((*call)->root, "/elsewhere");
+  EXPECT_EQ((*call)->root.path, "/elsewhere");
+  EXPECT_FALSE((*call)->root.bundle);
   EXPECT_TRUE((*call)->cgroups && (*call)->cuda_compat);
 }
 
