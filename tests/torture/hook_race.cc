@@ -1,6 +1,7 @@
 // Hooks against an image that changes under them: while each runs, another process exchanges
 // directories and files of the container's root for links to the host, as fast as it can. The host
-// must be the same after every try. Usage: torture-hook-race --hook PROGRAM [--tries N]
+// must be the same after every try, and what hooks mount lies in the container. Usage:
+// torture-hook-race --hook PROGRAM [--tries N]
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -73,7 +74,7 @@ class Race {
     std::uint64_t done = 0, refused = 0;
     for (std::uint64_t i = 0; i < tries; ++i) {
       const std::vector<std::string> words = Words(i);
-      const int status = RunHook(words);
+      const int status = Mounts(words) ? RunInOwnMounts(words) : RunHook(words);
       if (status != 0 && status != 1) Fail(fmt::format("{} ended with {}", words[1], status));
       ++(status == 0 ? done : refused);
       if (Fingerprint("/") != before)
@@ -110,6 +111,7 @@ class Race {
     if (mount("/proc", base::JoinPath(top_, "proc").c_str(), nullptr, MS_BIND, nullptr) != 0 ||
         mount("/dev/null", base::JoinPath(top_, "dev/null").c_str(), nullptr, MS_BIND, nullptr) !=
             0 ||
+        mount("tmpfs", base::JoinPath(top_, "proc/driver").c_str(), "tmpfs", 0, "mode=755") != 0 ||
         chroot(top_.c_str()) != 0 || chdir("/") != 0)
       Fail("cannot make a root of our own");
   }
@@ -122,6 +124,14 @@ class Race {
          {"/etc/ld.so.conf", "/usr/lib/file", "/usr/local/cuda/compat/libcuda.so.570.1"})
       Must(base::WriteFile(name, "secret", 0600));
     if (chmod("/etc", 0700) != 0) Fail("cannot chmod");
+    // The driver of a machine with two GPUs.
+    const std::string driver = "/proc/driver/nvidia/";
+    for (const char* name : {"gpus/0000:00:01.0", "gpus/0000:00:02.0"}) Make(driver + name);
+    Must(base::WriteFile(driver + "params", "ModifyDeviceFiles: 1\n", 0444));
+    Must(base::WriteFile(driver + "gpus/0000:00:01.0/information", "Device Minor: 0\n", 0444));
+    Must(base::WriteFile(driver + "gpus/0000:00:02.0/information", "Device Minor: 1\n", 0444));
+    Make("/nvidia");
+    Must(base::WriteFile("/nvidia/params", "secret", 0600));
   }
 
   // A link beside what it will take the place of.
@@ -132,7 +142,8 @@ class Race {
   }
 
   void MakeContainer() {
-    for (const char* name : {"etc/ld.so.conf.d", "usr/lib", "usr/local/cuda/compat", "dev"})
+    for (const char* name : {"etc/ld.so.conf.d", "usr/lib", "usr/local/cuda/compat", "dev", "proc",
+                             "else/driver/nvidia"})
       Make(Root(name));
     std::string elf(64, '\0');
     elf.replace(0, 7, "\177ELF\2\1\1");
@@ -148,6 +159,8 @@ class Race {
     Pair("etc/ld.so.conf.d", up + "/etc/ld.so.conf.d");
     Pair("etc/ld.so.conf", "/etc/ld.so.conf");
     Pair("usr/local/cuda/compat", up + "/usr/local/cuda/compat");
+    Pair("proc", "/else");
+    Pair("dev", up + "/dev");
     Must(base::WriteFile("/bundle/config.json", R"({"root":{"path":"rootfs"}})", 0644));
     Must(base::WriteFile("/bundle/state", R"({"bundle":"/bundle"})", 0644));
   }
@@ -168,7 +181,7 @@ class Race {
 
   [[nodiscard]] std::vector<std::string> Words(std::uint64_t i) const {
     const std::string number = std::to_string(i % 64);
-    switch (i % 5) {
+    switch (i % 7) {
       case 0:
         return {"nvidia-cdi-hook", "create-symlinks",
                 "--link",          "a" + number + "::/usr/lib/n" + number,
@@ -179,10 +192,46 @@ class Race {
         return {"nvidia-cdi-hook", "chmod", "--mode", i % 2 == 0 ? "755" : "711",
                 "--path",          "/etc",  "--path", "/usr/lib/file"};
       case 3: return {"nvidia-cdi-hook", "update-application-profile"};
+      case 4: return {"nvidia-cdi-hook", "restrict-proc"};
+      case 5: return {"nvidia-cdi-hook", "disable-device-node-modification"};
       default:
         return {"nvidia-cdi-hook", "update-ldcache",  "--folder",
                 "/opt/" + number,  "--ldconfig-path", "/none"};
     }
+  }
+
+  static bool Mounts(const std::vector<std::string>& words) {
+    return words[1] == "restrict-proc" || words[1] == "disable-device-node-modification";
+  }
+
+  // As a runtime does, with the container's /proc mounted. What the hook mounts is below that, or
+  // not there. The exit status is the hook's.
+  int RunInOwnMounts(const std::vector<std::string>& words) {
+    const pid_t inside = fork();
+    if (inside == 0) {
+      if (unshare(CLONE_NEWNS) != 0) _exit(101);
+      // Where the link is there just now, whoever mounts must not follow it either.
+      const base::UniqueFd proc(open(Root("proc").c_str(), O_PATH | O_NOFOLLOW | O_DIRECTORY));
+      const std::string here = fmt::format("/proc/self/fd/{}", proc.get());
+      if (proc.valid() && mount("/proc", here.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0)
+        _exit(102);
+      const std::string before = *base::ReadFile("/proc/self/mountinfo");
+      const int status = RunHook(words);
+      const std::string after = *base::ReadFile("/proc/self/mountinfo");
+      for (const std::string_view line : base::SplitLines(after)) {
+        const std::string_view point = base::SplitWords(line)[4];
+        // By either of its names.
+        if (before.find(line) != std::string::npos || point.starts_with("/bundle/rootfs/proc"))
+          continue;
+        std::fprintf(stderr, "hook-race: %s mounted %s\n", words[1].c_str(),
+                     std::string(point).c_str());
+        _exit(103);
+      }
+      _exit(status);
+    }
+    int status = 0;
+    waitpid(inside, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
   }
 
   // The exit status; 1000 and more: the signal that ended it.

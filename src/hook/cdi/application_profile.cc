@@ -35,7 +35,7 @@ base::Result<void> WriteApplicationProfile(const base::RootDir& root, std::uint6
 }
 
 base::Result<void> UpdateApplicationProfile(const HookCall& call, const Report& report) {
-  const std::set<std::uint32_t> minors = ReadInjectedNodes(call.root).gpus;
+  const std::set<std::uint32_t> minors = ReadInjectedNodes(call.root, std::nullopt).gpus;
   for (const std::uint32_t minor : minors) {
     if (minor >= kBits)
       report.Warning(fmt::format("/dev/nvidia{}: EGL counts no minor above 63", minor));

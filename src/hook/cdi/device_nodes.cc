@@ -61,8 +61,9 @@ base::Result<void> ProtectDeviceNodes(const HookCall& call) {
   if (!params.ok()) return std::move(params).error();
   const std::optional<std::string> safe = ProtectedParams(*params);
   if (!safe) return {};
-  TRY(target, MountTarget(call.root, kParams));
-  TRY(directory, MountTarget(call.root, kDriverProc));
+  TRY(proc, OpenProc(call.root));
+  TRY(directory, MountTarget(proc, "/driver/nvidia"));
+  TRY(target, MountTarget(proc, "/driver/nvidia/params"));
   TRY_VOID(KeepMountsHere(call.root, target));
   TRY(file, FileInMemory(directory, *safe, kAttributes));
   return Place(file, target, kAttributes);
@@ -78,7 +79,8 @@ base::Result<void> RunRestrictProc(std::span<const std::string> arguments, const
   TRY(flags, Flags::Parse(arguments, kOnlyTheState));
   TRY(call, ReadHookCall(flags.Value("container-spec")));
   TRY(host, RootDir::Open("/"));
-  TRY(held, HoldProc(host, ViewFor(ReadInjectedNodes(call.root), ReadHostProc(host))));
+  const HostProc shown = ReadHostProc(host);
+  TRY(held, HoldProc(host, ViewFor(ReadInjectedNodes(call.root, shown.caps_major), shown)));
   return ShowProc(call.root, held);
 }
 

@@ -1,7 +1,9 @@
 #include "hook/container/proc_view.h"
 
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <sys/sysmacros.h>
+#include <sys/vfs.h>
 
 #include "base/text.h"
 #include "hook/container/mounts.h"
@@ -10,11 +12,14 @@ namespace partita::hook {
 namespace {
 
 using base::ErrorCode;
+using base::MakeError;
 using base::RootDir;
 using base::UniqueFd;
 
 constexpr std::string_view kModify = "ModifyDeviceFiles:";
-constexpr std::uint32_t kGpuMajor = 195;  // that the driver takes, whatever else is loaded
+constexpr std::uint32_t kGpuMajor = 195;      // that the driver takes, whatever else is loaded
+constexpr std::uint32_t kModesetMinor = 254;  // the driver's own nodes begin here
+constexpr char kBelowProc[] = "/driver/nvidia";
 constexpr std::size_t kMostText = std::size_t{1} << 20;
 constexpr MountAttributes kShown{.read_only = true, .no_exec = true, .no_devices = true};
 
@@ -29,23 +34,27 @@ std::optional<std::uint32_t> NumberOf(std::string_view text, std::string_view ke
   return std::nullopt;
 }
 
-// "nvidia12" and the minor of what is there, if it is a character device.
-std::optional<std::uint32_t> MinorOf(const RootDir& root,
-                                     const std::string& directory,
-                                     const std::string& name,
-                                     std::string_view prefix,
-                                     std::optional<std::uint32_t> wanted_major) {
-  const auto digits = base::WithoutPrefix(name, prefix);
-  if (!digits || !base::ParseUnsigned(*digits)) return std::nullopt;
-  const base::Result<base::FileFacts> facts = root.Look(directory + "/" + name);
-  if (!facts.ok() || !facts->IsCharDevice()) return std::nullopt;
-  if (wanted_major && gnu_dev_major(facts->device) != *wanted_major) return std::nullopt;
-  return gnu_dev_minor(facts->device);
-}
-
 std::vector<std::string> Names(const RootDir& root, const std::string& directory) {
   base::Result<std::vector<std::string>> names = root.List(directory);
   return names.ok() ? *std::move(names) : std::vector<std::string>();
+}
+
+// The directory itself, not what a link leads to.
+base::Result<RootDir> OpenDirectory(const RootDir& root, const std::string& path) {
+  TRY(directory, root.OpenAt(path, O_PATH | O_DIRECTORY | O_NOFOLLOW));
+  return RootDir::At(std::move(directory), root.name() + path);
+}
+
+void CountNodes(const RootDir& directory,
+                std::optional<std::uint32_t> caps_major,
+                InjectedNodes& nodes) {
+  for (const std::string& name : Names(directory, "/")) {
+    const base::Result<base::FileFacts> facts = directory.Look("/" + name);
+    if (!facts.ok() || !facts->IsCharDevice()) continue;
+    const std::uint32_t major = gnu_dev_major(facts->device), minor = gnu_dev_minor(facts->device);
+    if (major == kGpuMajor && minor < kModesetMinor) nodes.gpus.insert(minor);
+    if (caps_major && major == *caps_major) nodes.capabilities.insert(minor);
+  }
 }
 
 // The tree is the kernel's, four deep; what lies deeper is not of this driver.
@@ -95,8 +104,21 @@ std::optional<std::string> ProtectedParams(std::string_view params) {
   return changed ? std::optional(text) : std::nullopt;
 }
 
+std::optional<std::uint32_t> MajorOf(std::string_view proc_devices, std::string_view name) {
+  for (const std::string_view line : base::SplitLines(proc_devices)) {
+    if (line.starts_with("Block devices")) break;
+    const std::vector<std::string_view> words = base::SplitWords(line);
+    if (words.size() != 2 || words[1] != name) continue;
+    if (const auto number = base::ParseUnsigned(words[0]))
+      return static_cast<std::uint32_t>(*number);
+  }
+  return std::nullopt;
+}
+
 HostProc ReadHostProc(const RootDir& host) {
   HostProc proc;
+  const base::Result<std::string> devices = host.Read("/proc/devices", kMostText);
+  if (devices.ok()) proc.caps_major = MajorOf(*devices, "nvidia-caps");
   const std::string gpus = std::string(kDriverProc) + "/gpus";
   for (const std::string& name : Names(host, gpus)) {
     const base::Result<std::string> text =
@@ -108,16 +130,13 @@ HostProc ReadHostProc(const RootDir& host) {
   return proc;
 }
 
-InjectedNodes ReadInjectedNodes(const RootDir& root) {
+InjectedNodes ReadInjectedNodes(const RootDir& root, std::optional<std::uint32_t> caps_major) {
   InjectedNodes nodes;
-  for (const std::string& name : Names(root, "/dev")) {
-    if (const auto minor = MinorOf(root, "/dev", name, "nvidia", kGpuMajor))
-      nodes.gpus.insert(*minor);
-  }
-  for (const std::string& name : Names(root, "/dev/nvidia-caps")) {
-    if (const auto minor = MinorOf(root, "/dev/nvidia-caps", name, "nvidia-cap", std::nullopt))
-      nodes.capabilities.insert(*minor);
-  }
+  const base::Result<RootDir> dev = OpenDirectory(root, "/dev");
+  if (!dev.ok()) return nodes;
+  CountNodes(*dev, caps_major, nodes);
+  const base::Result<RootDir> caps = OpenDirectory(*dev, "/nvidia-caps");
+  if (caps.ok()) CountNodes(*caps, caps_major, nodes);
   return nodes;
 }
 
@@ -156,13 +175,23 @@ base::Result<HeldProc> HoldProc(const RootDir& host, const ProcView& view) {
   return held;
 }
 
+base::Result<RootDir> OpenProc(const RootDir& root) {
+  TRY(proc, MountTarget(root, "/proc"));
+  struct statfs about = {};
+  if (fstatfs(proc.get(), &about) != 0) return base::ErrnoError("look at /proc");
+  if (about.f_type != PROC_SUPER_MAGIC)
+    return MakeError(ErrorCode::kDenied, "/proc in {} is not the kernel's", root.name())
+        .WithHint("let the runtime mount proc at /proc");
+  return RootDir::At(std::move(proc), root.name() + "/proc");
+}
+
 base::Result<void> ShowProc(const RootDir& root, const HeldProc& held) {
-  base::Result<UniqueFd> target = MountTarget(root, kDriverProc);
-  if (!target.ok() && target.error().code() == ErrorCode::kNotFound) return {};
-  if (!target.ok()) return std::move(target).error();
-  TRY_VOID(KeepMountsHere(root, *target));
+  if (held.texts.empty() && held.trees.empty()) return {};
+  TRY(proc, OpenProc(root));
+  TRY(target, MountTarget(proc, kBelowProc));
+  TRY_VOID(KeepMountsHere(root, target));
   TRY(tree, NewTmpfs(0555, kMostText));
-  TRY_VOID(Attach(tree, *target), "cover {}", kDriverProc);
+  TRY_VOID(Attach(tree, target), "cover {}", kDriverProc);
   TRY(memory, RootDir::At(UniqueFd(fcntl(tree.get(), F_DUPFD_CLOEXEC, 0)), kDriverProc));
   for (const auto& [name, text] : held.texts) TRY_VOID(memory.WriteNew(name, text, 0444));
   TRY(gpus, memory.MakeDirectories("/gpus", 0555));

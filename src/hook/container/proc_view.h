@@ -28,21 +28,28 @@ struct ProcView {
   bool operator==(const ProcView&) const = default;
 };
 
+// The number of a character device in the text of /proc/devices; nothing where it is not listed.
+[[nodiscard]] std::optional<std::uint32_t> MajorOf(std::string_view proc_devices,
+                                                   std::string_view name);
+
 // What the host's driver shows, by the numbers of its device nodes.
 struct HostProc {
+  std::optional<std::uint32_t> caps_major;    // of nvidia-caps; older drivers have none
   std::map<std::uint32_t, std::string> gpus;  // minor of /dev/nvidia<N>: name in gpus/
   std::vector<std::pair<std::string, std::uint32_t>> access;  // file, minor of its capability node
 };
 // `host` is the host's root directory.
 [[nodiscard]] HostProc ReadHostProc(const base::RootDir& host);
 
-// Minors of the driver's nodes in a container's /dev.
+// Minors of the driver's nodes in a container's /dev and /dev/nvidia-caps. Numbers alone decide: a
+// name is whatever an image likes, and neither directory may be a link.
 struct InjectedNodes {
-  std::set<std::uint32_t> gpus;          // /dev/nvidia<N>
-  std::set<std::uint32_t> capabilities;  // /dev/nvidia-caps/nvidia-cap<N>
+  std::set<std::uint32_t> gpus;
+  std::set<std::uint32_t> capabilities;
   bool operator==(const InjectedNodes&) const = default;
 };
-[[nodiscard]] InjectedNodes ReadInjectedNodes(const base::RootDir& root);
+[[nodiscard]] InjectedNodes ReadInjectedNodes(const base::RootDir& root,
+                                              std::optional<std::uint32_t> caps_major);
 
 [[nodiscard]] ProcView ViewFor(const InjectedNodes& nodes, const HostProc& host);
 
@@ -58,9 +65,14 @@ struct HeldProc {
 };
 [[nodiscard]] base::Result<HeldProc> HoldProc(const base::RootDir& host, const ProcView& view);
 
+// A container's /proc, seen to be procfs (kDenied): below anything else an image could have links,
+// and what is mounted there would cover something of its own.
+[[nodiscard]] base::Result<base::RootDir> OpenProc(const base::RootDir& root);
+
 // Covers the container's /proc/driver/nvidia with a read-only file system in memory that has copies
 // of params (protected), version and registry, and the view's directories and files of the host.
-// Nothing where the container has no such directory.
+// Nothing where the host has no driver; where it has one, a container without such a directory is
+// an error: what is mounted there later would show everything.
 [[nodiscard]] base::Result<void> ShowProc(const base::RootDir& root, const HeldProc& held);
 
 }  // namespace partita::hook

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cdi/name.h"
+#include "hook/container/proc_view.h"
 #include "request/device_id.h"
 
 namespace partita::hook {
@@ -40,17 +41,6 @@ base::Result<std::vector<const cdi::DeviceRow*>> FindDevices(const request::Requ
   if (!all) return rows;
   for (const cdi::DeviceRow& row : node.rows) rows.push_back(&row);
   return rows;
-}
-
-std::optional<std::uint32_t> MajorOf(std::string_view proc_devices, std::string_view name) {
-  for (const std::string_view line : base::SplitLines(proc_devices)) {
-    if (line.starts_with("Block devices")) break;
-    const std::vector<std::string_view> words = base::SplitWords(line);
-    if (words.size() != 2 || words[1] != name) continue;
-    if (const auto number = base::ParseUnsigned(words[0]))
-      return static_cast<std::uint32_t>(*number);
-  }
-  return std::nullopt;
 }
 
 LegacyOrder OrderFor(const request::Request& request,

@@ -17,10 +17,6 @@ namespace partita::hook {
 [[nodiscard]] base::Result<std::vector<const cdi::DeviceRow*>> FindDevices(
     const request::Request& request, const cdi::NodeDevices& node);
 
-// The number of a character device in /proc/devices; nothing where it is not listed.
-[[nodiscard]] std::optional<std::uint32_t> MajorOf(std::string_view proc_devices,
-                                                   std::string_view name);
-
 [[nodiscard]] LegacyOrder OrderFor(const request::Request& request,
                                    const std::vector<const cdi::DeviceRow*>& devices,
                                    std::string_view proc_devices);

@@ -56,16 +56,6 @@ TEST(FindDevices, UnknownOnesAreNamed) {
   EXPECT_EQ(Found(Kind::kDevices, {"nvidia.com/gpu=7"}), "7: unknown device");
 }
 
-TEST(MajorOf, CharacterDevicesAlone) {
-  constexpr char kDevices[] =
-      "Character devices:\n  1 mem\n195 nvidia\n508 nvidia-caps-imex-channels\n\n"
-      "Block devices:\n  7 loop\n";
-  EXPECT_EQ(MajorOf(kDevices, "nvidia-caps-imex-channels"), 508);
-  EXPECT_EQ(MajorOf(kDevices, "nvidia-caps"), std::nullopt);
-  EXPECT_EQ(MajorOf(kDevices, "loop"), std::nullopt);
-  EXPECT_EQ(MajorOf("", "nvidia"), std::nullopt);
-}
-
 TEST(OrderFor, TakesEverythingOver) {
   const cdi::NodeDevices node = Node();
   request::Request request;
