@@ -36,6 +36,8 @@ void Report::Warning(std::string_view text) const {
   if (level_ != Level::kError) Line("warning", text);
 }
 
+void Report::NotDone(std::string_view text) const { Line("warning", text); }
+
 void Report::Debug(std::string_view text) const {
   if (level_ == Level::kDebug) Line("debug", text);
 }

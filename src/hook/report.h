@@ -17,6 +17,8 @@ class Report {
   // from images.
   void Error(const base::Error& error) const;
   void Warning(std::string_view text) const;
+  // A warning that no wish for quiet hides: the container may lack a protection.
+  void NotDone(std::string_view text) const;
   void Debug(std::string_view text) const;
 
  private:

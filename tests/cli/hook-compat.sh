@@ -33,6 +33,15 @@ cached
 [ "$(grep -m1 libcuda.so.1 "$work/out" | sed 's/.*=> //')" = /usr/local/cuda-13/compat/libcuda.so.1 ] ||
   fail "the loader finds another one first"
 
+# What cannot be used is told.
+run 0 hook enable-cuda-compat --host-driver-version=570x
+complains 'warning: "570x" is no version: no library of the image is used'
+run 0 hook enable-cuda-compat --host-driver-version=535.1 --cuda-compat-container-root /etc/debian_version/x
+silent err
+echo file >"$rootfs/compat"
+run 0 hook enable-cuda-compat --host-driver-version=535.1 --cuda-compat-container-root /compat
+complains "warning: open /compat in $rootfs: Not a directory" "it is not used"
+
 library "$compat/libcuda.so.600.1" libcuda.so.1
 run 0 hook enable-cuda-compat --host-driver-version=535.1
 complains "warning: /usr/local/cuda/compat has 2 libraries libcuda.so.*: none of them is used"

@@ -13,10 +13,20 @@ for name in nvidia-cdi-hook /usr/bin/nvidia-cdi-hook partita-hook; do
   complains "nvidia-cdi-hook: warning: no hook is named: nothing is done"
 done
 run 0 as nvidia-cdi-hook --new-flag future-hook
-run 0 as nvidia-cdi-hook --quiet future-hook
-silent err
+# Said in any case: a protection may be missing.
+run 0 as nvidia-cdi-hook --quiet restrict-prok
+complains 'there is no hook "restrict-prok": nothing is done'
 run 0 env NVIDIA_CTK_QUIET=true bash -c 'exec -a nvidia-cdi-hook "$PARTITA_BIN/partita-hook" future-hook'
-silent err
+complains 'there is no hook "future-hook": nothing is done'
+# A flag before the name, also one that is not known, does not hide it: the hook is called, and fails here.
+for flags in "" "--debug" "--quiet=true" "--log-level debug" "-log-level debug --quiet" "--log-level=debug" "--new-flag" "--a b --c d"; do
+  # shellcheck disable=SC2086: words
+  run 1 as nvidia-cdi-hook $flags restrict-proc --container-spec "$work/none"
+  complains "restrict-proc: open $work/none: No such file or directory"
+done
+complains 'warning: there is no flag "--a" before a hook'
+run 0 as nvidia-cdi-hook --log-level debug future-hook
+complains 'there is no hook "debug": nothing is done'
 run 0 as nvidia-cdi-hook apply-cuda-memory-limits --gpu-id x
 complains 'there is no hook "apply-cuda-memory-limits"'
 

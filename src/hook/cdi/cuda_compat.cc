@@ -14,15 +14,15 @@ constexpr std::string_view kLibrary = "libcuda.so.";
 
 // libcuda.so.*.* in the directory; links, FIFOs and directories count too: more than one thing of
 // that name is nothing that we understand.
-std::vector<std::string> Candidates(const base::RootDir& root, const std::string& directory) {
-  const base::Result<std::vector<std::string>> names = root.List(directory);
+base::Result<std::vector<std::string>> Candidates(const base::RootDir& root,
+                                                  const std::string& directory) {
+  TRY(names, root.List(directory));
   std::vector<std::string> found;
-  if (!names.ok()) return found;
-  for (const std::string& name : *names) {
+  for (const std::string& name : names) {
     if (!name.starts_with(kLibrary)) continue;
-    const base::Result<base::FileFacts> facts = root.Look(fmt::format("{}/{}", directory, name));
+    TRY(facts, root.Look(fmt::format("{}/{}", directory, name)));
     // A link like libcuda.so.1.1 to the file is no second library.
-    if (name.find('.', kLibrary.size()) != std::string::npos && facts.ok() && !facts->IsLink())
+    if (name.find('.', kLibrary.size()) != std::string::npos && !facts.IsLink())
       found.push_back(name);
   }
   return found;
@@ -76,15 +76,17 @@ std::optional<std::string> FindCompat(const base::RootDir& root,
     report.Debug("the image has no " + options.directory);
     return std::nullopt;
   }
-  if (!directory.ok()) {
-    report.Warning(directory.error().ToString() + ": it is not used");
+  const auto not_used = [&](const base::Error& error) {
+    report.Warning(error.ToString() + ": it is not used");
     return std::nullopt;
-  }
-  const std::vector<std::string> names = Candidates(root, *directory);
-  if (names.empty()) return std::nullopt;
-  if (names.size() > 1) {
+  };
+  if (!directory.ok()) return not_used(directory.error());
+  const base::Result<std::vector<std::string>> names = Candidates(root, *directory);
+  if (!names.ok()) return not_used(names.error());
+  if (names->empty()) return std::nullopt;
+  if (names->size() > 1) {
     report.Warning(fmt::format("{} has {} libraries {}*: none of them is used", options.directory,
-                               names.size(), kLibrary));
+                               names->size(), kLibrary));
     return std::nullopt;
   }
   if (!CheckFolder(*directory).ok()) {
@@ -92,12 +94,9 @@ std::optional<std::string> FindCompat(const base::RootDir& root,
     return std::nullopt;
   }
   base::Result<std::optional<cdi::CompatNote>> note =
-      ReadNote(root, *directory + "/" + names.front());
-  if (!note.ok()) {
-    report.Warning(note.error().ToString() + ": it is not used");
-    return std::nullopt;
-  }
-  const std::string_view version = std::string_view(names.front()).substr(kLibrary.size());
+      ReadNote(root, *directory + "/" + names->front());
+  if (!note.ok()) return not_used(note.error());
+  const std::string_view version = std::string_view(names->front()).substr(kLibrary.size());
   return UseCompat(version, *note, options) ? std::optional(*directory) : std::nullopt;
 }
 
@@ -126,6 +125,11 @@ base::Result<void> RunEnableCudaCompat(std::span<const std::string> arguments,
   options.host_cuda = flags.Value("host-cuda-version");
   options.directory = flags.Value("cuda-compat-container-root", options.directory);
   if (options.host_driver.empty() && options.host_cuda.empty()) return {};
+  for (const std::string& version : {options.host_driver, options.host_cuda}) {
+    if (version.empty() || ParseVersion(version)) continue;
+    report.Warning(base::Quoted(version) + " is no version: no library of the image is used");
+    return {};
+  }
   TRY(call, ReadHookCall(flags.Value("container-spec")));
   return EnableCudaCompat(call, options, report);
 }

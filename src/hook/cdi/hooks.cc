@@ -37,20 +37,52 @@ constexpr Hook kHooks[] = {
     {"update-ldcache", RunUpdateLdcache},
 };
 
+const Hook* FindHook(std::string_view name) {
+  const auto* const hook = std::find_if(std::begin(kHooks), std::end(kHooks),
+                                        [&](const Hook& each) { return each.name == name; });
+  return hook == std::end(kHooks) ? nullptr : hook;
+}
+
 bool IsFlag(std::string_view word, std::span<const std::string_view> names) {
   word = word.substr(0, word.find('='));
   return std::find(names.begin(), names.end(), word) != names.end();
 }
+bool IsDebug(std::string_view word) {
+  constexpr std::string_view kNames[] = {"--debug", "-debug", "-d"};
+  return IsFlag(word, kNames);
+}
+bool IsQuiet(std::string_view word) {
+  constexpr std::string_view kNames[] = {"--quiet", "-quiet"};
+  return IsFlag(word, kNames);
+}
 
-// Flags before the hook's name. Others may be a newer version's: the hook decides.
+// Flags before the hook's name.
 void TakeWishes(Arguments before, Wishes& wishes) {
-  constexpr std::string_view kDebug[] = {"--debug", "-debug", "-d"};
-  constexpr std::string_view kQuiet[] = {"--quiet", "-quiet"};
   for (const std::string& word : before) {
     const bool on = !word.ends_with("=false");
-    if (IsFlag(word, kDebug)) wishes.debug = on;
-    if (IsFlag(word, kQuiet)) wishes.quiet = on;
+    if (IsDebug(word)) wishes.debug = on;
+    if (IsQuiet(word)) wishes.quiet = on;
   }
+}
+
+// A newer version's flags may come before the name, each with or without a value of its own. A word
+// after one is the name if a hook is called so, or if none is named later.
+std::size_t NameAt(Arguments words) {
+  std::size_t name = words.size();
+  bool may_be_value = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    if (word.starts_with('-')) {
+      may_be_value =
+          !IsDebug(word) && !IsQuiet(word) && word.find('=') == std::string::npos && word != "--";
+      continue;
+    }
+    if (FindHook(word) != nullptr) return i;
+    name = std::min(name, i);
+    if (!may_be_value) return name;
+    may_be_value = false;
+  }
+  return name;
 }
 
 Report::Level LevelOf(const Wishes& wishes) {
@@ -61,23 +93,28 @@ Report::Level LevelOf(const Wishes& wishes) {
 }  // namespace
 
 int RunCdiHook(std::vector<std::string> arguments, Wishes wishes) {
-  const auto name = std::find_if(arguments.begin(), arguments.end(),
-                                 [](const std::string& word) { return !word.starts_with('-'); });
-  TakeWishes(std::span(arguments.begin(), name), wishes);
+  const std::size_t at = NameAt(arguments);
+  const Arguments words = arguments, before = words.first(at);
+  TakeWishes(before, wishes);
   const Report report("nvidia-cdi-hook", LevelOf(wishes));
-  if (name == arguments.end()) {
-    report.Warning("no hook is named: nothing is done");
+  if (at == words.size()) {
+    report.NotDone("no hook is named: nothing is done");
     return 0;
   }
-  const auto* const hook = std::find_if(std::begin(kHooks), std::end(kHooks),
-                                        [&](const Hook& each) { return each.name == *name; });
-  if (hook == std::end(kHooks)) {
-    report.Warning("there is no hook " + base::Quoted(*name) + ": nothing is done");
+  const std::string& name = words[at];
+  const Hook* const hook = FindHook(name);
+  if (hook == nullptr) {
+    report.NotDone("there is no hook " + base::Quoted(name) + ": nothing is done");
     return 0;
   }
-  base::Result<void> done = hook->run(std::span(name + 1, arguments.end()), report);
+  for (const std::string& word : before) {
+    if (word.starts_with('-') && !IsDebug(word) && !IsQuiet(word) && word != "--")
+      report.Warning("there is no flag " + base::Quoted(word) +
+                     " before a hook's name: it is ignored");
+  }
+  base::Result<void> done = hook->run(words.subspan(at + 1), report);
   if (done.ok()) return 0;
-  report.Error(std::move(done).error().Within(*name));
+  report.Error(std::move(done).error().Within(name));
   return 1;
 }
 
