@@ -21,8 +21,15 @@ std::string OneLine(std::string_view text) {
 
 }  // namespace
 
+std::string Shortened(std::string_view text) {
+  constexpr std::size_t kBegin = 3072, kEnd = 1024;
+  if (text.size() <= kBegin + kEnd) return std::string(text);
+  return fmt::format("{} [{} bytes more] {}", text.substr(0, kBegin), text.size() - kBegin - kEnd,
+                     text.substr(text.size() - kEnd));
+}
+
 void Report::Line(std::string_view level, std::string_view text) const {
-  const std::string line = fmt::format("{}: {}: {}\n", program_, level, OneLine(text));
+  const std::string line = fmt::format("{}: {}: {}\n", program_, level, OneLine(Shortened(text)));
   // Nobody is left to be told that this failed.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }

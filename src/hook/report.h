@@ -8,6 +8,10 @@
 
 namespace partita::hook {
 
+// A message of at most about 4 KiB, beginning and end: images and users choose what is quoted in
+// it.
+[[nodiscard]] std::string Shortened(std::string_view text);
+
 class Report {
  public:
   enum class Level { kError, kWarning, kDebug };  // the most that is told

@@ -90,7 +90,7 @@ void RuntimeLog::Write(Level level, std::string_view text) {
   for (const Word& row : kWords) {
     if (row.level == level && word.empty()) word = row.word;
   }
-  const std::string line = LogLine(word, text, std::time(nullptr), json_);
+  const std::string line = LogLine(word, Shortened(text), std::time(nullptr), json_);
   for (const base::UniqueFd& file : files_) {
     // Nobody is left to be told that this failed.
     [[maybe_unused]] const ssize_t written = write(file.get(), line.data(), line.size());

@@ -59,5 +59,13 @@ TEST_F(RuntimeLogFile, AFileThatCannotBeOpenedIsAWarning) {
   EXPECT_EQ(Messages(Read("in/good")), std::vector<std::string>{"error x"});
 }
 
+TEST(Shortened, LeavesOutTheMiddle) {
+  EXPECT_EQ(Shortened(std::string(4096, 'a')).size(), 4096U);
+  const std::string text = Shortened("begin" + std::string(8U << 20, 'a') + "end");
+  EXPECT_LT(text.size(), 4200U);
+  EXPECT_TRUE(text.starts_with("begina") && text.ends_with("aend")) << text;
+  EXPECT_NE(text.find(" [8384520 bytes more] "), std::string::npos) << text.substr(3000, 200);
+}
+
 }  // namespace
 }  // namespace partita::hook
