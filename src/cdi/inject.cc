@@ -146,10 +146,22 @@ Value MountValue(const Mount& mount, bool user_namespace) {
   return value;
 }
 
-void InjectMounts(oci::Spec& spec, const std::vector<Mount>& mounts) {
-  if (mounts.empty()) return;
+bool IsBound(const Mount& mount) {
+  return mount.type == "bind" ||
+         std::any_of(mount.options.begin(), mount.options.end(), [](const std::string& option) {
+           return option == "bind" || option == "rbind";
+         });
+}
+
+base::Result<void> InjectMounts(oci::Spec& spec, const std::vector<Mount>& mounts) {
+  if (mounts.empty()) return {};
   std::vector<oci::Element> all = spec.mounts();
   for (const Mount& mount : mounts) {
+    // Runtimes count it from the bundle, where the image is.
+    if (IsBound(mount) && !mount.host_path.starts_with('/'))
+      return base::MakeError(base::ErrorCode::kInvalid,
+                             "the hostPath {} of a mount is not absolute",
+                             base::Quoted(mount.host_path));
     const std::string destination = Cleaned(mount.container_path);
     all.erase(std::remove_if(
                   all.begin(), all.end(),
@@ -162,6 +174,7 @@ void InjectMounts(oci::Spec& spec, const std::vector<Mount>& mounts) {
     return DepthOf(a) < DepthOf(b);
   });
   spec.SetMounts(std::move(all));
+  return {};
 }
 
 Value TextList(const std::vector<std::string>& texts) {
@@ -170,15 +183,24 @@ Value TextList(const std::vector<std::string>& texts) {
   return list;
 }
 
+// Of a hook that has none: runtimes would give it the image's, LD_PRELOAD too (CVE-2025-23266).
+std::vector<std::string> OwnEnvironment() {
+  return {"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"};
+}
+
 base::Result<void> InjectHooks(oci::Spec& spec, const std::vector<Hook>& hooks) {
   for (const Hook& hook : hooks) {
     if (!oci::Spec::IsHookList(hook.hook_name)) {
       return base::MakeError(base::ErrorCode::kInvalid, "no hook is called {}",
                              base::Quoted(hook.hook_name));
     }
+    // Runtimes start hooks in the container's root.
+    if (!hook.path.starts_with('/'))
+      return base::MakeError(base::ErrorCode::kInvalid, "the path {} of a {} hook is not absolute",
+                             base::Quoted(hook.path), hook.hook_name);
     Value value = Value::Map().Set("path", hook.path);
     if (!hook.args.empty()) value.Set("args", TextList(hook.args));
-    if (!hook.env.empty()) value.Set("env", TextList(hook.env));
+    value.Set("env", TextList(hook.env.empty() ? OwnEnvironment() : hook.env));
     if (hook.timeout) value.Set("timeout", *hook.timeout);
     spec.AddHook(hook.hook_name, value);
   }
@@ -212,7 +234,7 @@ base::Result<void> Inject(oci::Spec& spec,
   TRY_VOID(InjectNodes(changed, edits.device_nodes, look));
   for (const NetDevice& device : edits.net_devices)
     changed.SetNetDevice(device.host_interface_name, Value::Map().Set("name", device.name));
-  InjectMounts(changed, edits.mounts);
+  TRY_VOID(InjectMounts(changed, edits.mounts));
   TRY_VOID(InjectHooks(changed, edits.hooks));
   if (edits.intel_rdt) changed.SetIntelRdt(RdtValue(*edits.intel_rdt));
   for (const std::uint32_t gid : edits.additional_gids) changed.AddGid(gid);

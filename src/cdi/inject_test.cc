@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "base/json.h"
+#include "base/text.h"
 #include "cdi/testing/f1.h"
 
 namespace partita::cdi {
@@ -210,7 +211,8 @@ TEST(Inject, AddsTheRest) {
   EXPECT_EQ(Injected(edits, {"hooks"}, R"({"hooks":{"prestart":[{"path":"/first"}]}})"),
             R"({"prestart":[{"path":"/first"},)"
             R"({"path":"/h","args":["h","x"],"env":["A=b"],"timeout":5}],)"
-            R"("poststop":[{"path":"/p"}]})");
+            R"("poststop":[{"path":"/p",)"
+            R"("env":["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]}]})");
   EXPECT_EQ(Injected(edits, {"process", "user"}), R"({"additionalGids":[44]})");
   EXPECT_EQ(Injected(edits, {"linux", "netDevices"}), R"({"eth0":{"name":"net1"}})");
   EXPECT_EQ(
@@ -218,6 +220,24 @@ TEST(Inject, AddsTheRest) {
       R"({"closID":"clos","l3CacheSchema":"L3:0=f","schemata":["s"],"enableMonitoring":true})");
   edits.hooks[0].hook_name = "mounts";
   EXPECT_EQ(Injected(edits, {}), "no hook is called \"mounts\"");
+}
+
+// Both would be found in the image.
+TEST(Inject, WhatIsOfTheHostHasAnAbsolutePath) {
+  ContainerEdits edits;
+  edits.hooks = {{"createContainer", "usr/bin/evil", {}, {"A=b"}, {}}};
+  EXPECT_EQ(Injected(edits, {}),
+            "the path \"usr/bin/evil\" of a createContainer hook is not absolute");
+  edits.hooks = {{"createContainer", "../evil", {}, {"A=b"}, {}}};
+  EXPECT_EQ(Injected(edits, {}), "the path \"../evil\" of a createContainer hook is not absolute");
+  for (const Mount& mount :
+       {Mount{"rootfs/etc", "/a", {"rbind"}, ""}, Mount{"../b", "/a", {"ro", "bind"}, ""},
+        Mount{"", "/a", {}, "bind"}}) {
+    edits = {};
+    edits.mounts = {mount};
+    EXPECT_EQ(Injected(edits, {}),
+              "the hostPath " + base::Quoted(mount.host_path) + " of a mount is not absolute");
+  }
 }
 
 TEST(Inject, NothingIsNothing) {

@@ -25,6 +25,8 @@ bool IsThisProgram(const struct stat& about) {
 
 // What is in the way of executing it; "" where nothing is.
 std::string WhyNot(const std::string& path, bool may_be_this) {
+  // Whoever made the container may have chosen where we stand.
+  if (!path.starts_with('/')) return "is not an absolute path";
   struct stat about = {};
   if (stat(path.c_str(), &about) != 0) return "is not there";
   if (!S_ISREG(about.st_mode) || (about.st_mode & 0111) == 0) return "is not an executable file";

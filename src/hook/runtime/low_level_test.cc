@@ -41,6 +41,10 @@ TEST_F(LowLevel, RelativeDirectoriesCountForNothing) {
   Program("in/runc-x");
   ASSERT_EQ(chdir(Path("in").c_str()), 0);
   EXPECT_NE(Find({"runc-x"}, ".:").find("no low-level runtime"), std::string::npos);
+  EXPECT_EQ(
+      Find({"./runc-x", "../in/runc-x"}, ""),
+      "no low-level runtime: \"./runc-x\" is not an absolute path, \"../in/runc-x\" is not an "
+      "absolute path");
   ASSERT_EQ(chdir("/"), 0);
 }
 
