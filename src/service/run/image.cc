@@ -43,6 +43,21 @@ Result<void> CheckProgram(const RootDir& root, const std::string& path) {
   return MakeError(ErrorCode::kDenied, "{} in the image is not a program", path);
 }
 
+// Where runc makes links and files by path before the container's root is its root: a link would
+// have them made on this machine (seen with runc 1.1.5 and /dev).
+Result<void> CheckMountPoints(const RootDir& root) {
+  for (const char* name : {"/dev", "/proc", "/sys"}) {
+    const Result<base::FileFacts> facts = root.Look(name);
+    if (!facts.ok() && facts.error().code() == ErrorCode::kNotFound) continue;
+    if (!facts.ok()) return facts.error();
+    if (facts->IsDirectory()) continue;
+    return MakeError(ErrorCode::kInvalid, "image {}: {} in it is {}", base::Quoted(root.name()),
+                     name, facts->IsLink() ? "a link" : "no directory")
+        .WithHint("runc would follow it: make it an empty directory");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Image> OpenImage(const std::string& directory) {
@@ -60,6 +75,7 @@ Result<Image> OpenImage(const std::string& directory) {
                      base::Quoted(path))
         .WithHint("fill it, for example: docker export CONTAINER | tar -x -C DIR");
   }
+  TRY_VOID(CheckMountPoints(root));
   return Image{std::move(path), std::move(root)};
 }
 

@@ -18,7 +18,7 @@ struct Image {
 };
 
 // The directory's `rootfs`, as a bundle has it, else the directory itself. kInvalid: it is none, or
-// empty, or this machine's own root.
+// empty, or this machine's own root, or has links where runc mounts.
 [[nodiscard]] base::Result<Image> OpenImage(const std::string& directory);
 
 // Can the container execute this? `added` are the files that will be there besides. kNotFound: it

@@ -64,6 +64,19 @@ TEST_F(ImageTest, RefusesWhatHasNoRoot) {
             "image \"/\": that is this machine's own root");
 }
 
+// runc makes links in /dev by path.
+TEST_F(ImageTest, RefusesLinksWhereRuncMounts) {
+  Make("bin");
+  Make("proc");
+  Link("/etc", "dev");
+  EXPECT_EQ(OpenImage(top_).error().message(), "image \"" + top_ + "\": /dev in it is a link");
+  ASSERT_EQ(unlink((top_ + "/dev").c_str()), 0);
+  EXPECT_TRUE(OpenImage(top_).ok());
+  Write("./sys", 0644);
+  EXPECT_EQ(OpenImage(top_).error().message(),
+            "image \"" + top_ + "\": /sys in it is no directory");
+}
+
 TEST_F(ImageTest, FindsPrograms) {
   Write("usr/bin/tool", 0755);
   Write("opt/tool", 0755);
