@@ -67,6 +67,10 @@ constexpr std::array kKeys = {
     ToolkitKey{"features.restrict-proc", &Config::restrict_proc},
 };
 constexpr std::string_view kLdconfig = "nvidia-container-cli.ldconfig";
+// Directories of the host. A relative one would count from where the engine stands, which is the
+// bundle, beside the image.
+constexpr std::array<std::string_view, 2> kDirectories = {
+    "nvidia-container-cli.root", "nvidia-container-runtime.modes.cdi.spec-dirs"};
 
 void AddExpected(const Node& node, Problems& problems, std::string_view expected) {
   problems.Add(node, fmt::format("expected {}, not {}", expected, Describe(node)));
@@ -138,14 +142,17 @@ class FileReader {
       // "a.b" in quotes is one key, and none of ours.
       const bool dotted = entry.key.text.find('.') != std::string::npos;
       const ToolkitKey* row = dotted ? nullptr : FindKey(key);
-      if (row != nullptr)
+      if (row != nullptr) {
         std::visit(Reader{entry.value, problems_, config_}, row->member);
-      else if (dotted || !IsTable(key))
+        if (std::find(kDirectories.begin(), kDirectories.end(), key) != kDirectories.end())
+          CheckAbsolute(entry.value);
+      } else if (dotted || !IsTable(key)) {
         WarnOfUnknown(entry.key, key);
-      else if (entry.value.IsMap())
+      } else if (entry.value.IsMap()) {
         ReadTable(entry.value, key + ".");
-      else
+      } else {
         AddExpected(entry.value, problems_, "a table");
+      }
     }
   }
 
@@ -159,14 +166,20 @@ class FileReader {
                                      near.empty() ? "" : fmt::format("; did you mean {}?", near)));
   }
 
+  void CheckAbsolute(const Node& node) {
+    for (const Node& item : node.items) CheckAbsolute(item);
+    if (node.IsScalar() && node.quoted && !node.text.empty() && !node.text.starts_with('/'))
+      problems_.Add(node, fmt::format("{} is not an absolute path", base::Quoted(node.text)));
+  }
+
   // A program of the image would run with the host's rights.
   void CheckLdconfig() {
-    if (config_.cli_ldconfig.starts_with('@') || config_.allow_ldconfig_from_container == true)
+    if (config_.cli_ldconfig.starts_with("@/") || config_.allow_ldconfig_from_container == true)
       return;
     const Node* node = &toml_.root();
     for (const std::string_view part : base::Split(kLdconfig, '.')) node = node->Find(part);
     problems_.Add(*node, fmt::format("{} is no path of the host", base::Quoted(node->text)),
-                  "write @ in front of it");
+                  "write it from / on, with @ in front");
   }
 
   const Toml& toml_;

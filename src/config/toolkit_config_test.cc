@@ -89,8 +89,8 @@ TEST(ToolkitConfig, EveryKeyReachesItsOwnMember) {
             target = text;
             value = "\"" + text + "\"";
           } else if constexpr (std::is_same_v<T, std::vector<std::string>>) {
-            target = {"a", "b"};
-            value = "['a', \"b\"]";
+            target = {"/a", "/b"};
+            value = "['/a', \"/b\"]";
           } else if constexpr (std::is_same_v<T, bool>) {
             target = !target;
             value = target ? "true" : "false";
@@ -146,8 +146,21 @@ TEST(ToolkitConfig, LdconfigIsTheHosts) {
   const std::string own = "[nvidia-container-cli]\nldconfig = \"/sbin/ldconfig\"\n";
   EXPECT_NE(Wrong(own).find("config.toml:2:12: \"/sbin/ldconfig\" is no path of the host"),
             std::string::npos);
+  EXPECT_NE(Wrong("[nvidia-container-cli]\nldconfig = \"@../ldconfig\"\n")
+                .find("\"@../ldconfig\" is no path of the host"),
+            std::string::npos);
   EXPECT_EQ(Good(own + "[features]\nallow-ldconfig-from-container = true\n").cli_ldconfig,
             "/sbin/ldconfig");
+}
+
+TEST(ToolkitConfig, DirectoriesAreAbsolute) {
+  EXPECT_NE(Wrong("[nvidia-container-cli]\nroot = \"../driver\"\n")
+                .find("config.toml:2:8: \"../driver\" is not an absolute path"),
+            std::string::npos);
+  EXPECT_NE(Wrong("nvidia-container-runtime.modes.cdi.spec-dirs = [\"/etc/cdi\", \"cdi\"]\n")
+                .find("\"cdi\" is not an absolute path"),
+            std::string::npos);
+  EXPECT_EQ(Good("nvidia-container-cli.root = \"\"\n").cli_root, "");
 }
 
 TEST(ToolkitConfig, AFileMayBeAbsentUnlessItIsRequired) {

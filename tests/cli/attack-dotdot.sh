@@ -118,7 +118,15 @@ has "$nodes" "/dev/nvidia-uvm /dev/nvidia-uvm-tools /dev/nvidia0 /dev/nvidiactl"
 bundle NVIDIA_VISIBLE_DEVICES=0
 BUNDLE=$bundle/rootfs/$away run 1 create
 complains "error reading OCI specification: "
-# Programs of the configuration: none from where the container is.
+# Directories and programs of the configuration: none from where the container is.
+for line in 'nvidia-container-cli.root = "../driver"' 'nvidia-container-runtime.modes.cdi.spec-dirs = ["../cdi"]'; do
+  echo "$line" >"$NVIDIA_CTK_CONFIG_FILE_PATH"
+  bundle NVIDIA_VISIBLE_DEVICES=0
+  row=$line
+  run 1 create
+  complains "is not an absolute path"
+  refused
+done
 cp "$work/bin/runc" "$bundle/runc"
 for path in ./runc ../bundle/runc; do
   printf 'nvidia-container-runtime.runtimes = ["%s"]\n' "$path" >"$NVIDIA_CTK_CONFIG_FILE_PATH"

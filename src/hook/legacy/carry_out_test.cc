@@ -140,6 +140,20 @@ TEST_F(CarryOutTest, LinksOfTheImageLeadNowhere) {
   EXPECT_EQ(Inside("[ \"$(cat ." + Path("host") + "/new)\" = library ]"), 0);
 }
 
+TEST_F(CarryOutTest, DotsOfAPlanStayInside) {
+  Write("driver/lib", "library");
+  const std::string up = "/usr/../../../../../../../../.." + Path("host");
+  LegacyPlan plan;
+  plan.mounts = {{Path("driver/lib"), up + "/new", kFile}};
+  plan.nodes = {{"/dev/null", up + "/node", {'c', 1, 3, true, true, false}}};
+  plan.links = {{"x", up + "/link"}};
+  const auto done = Do(plan);
+  ASSERT_TRUE(done.ok()) << Told(done);
+  EXPECT_EQ(
+      Inside("cd ." + Path("host") + "; [ \"$(cat new)\" = library ]; [ -c node ]; [ -L link ]"),
+      0);
+}
+
 TEST_F(CarryOutTest, AFileIsNotMountedOverADirectory) {
   Write("driver/lib", "library");
   Make("in/lib");
