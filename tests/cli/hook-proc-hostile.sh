@@ -93,3 +93,27 @@ for hook in restrict-proc disable-device-node-modification; do
   container 1
   complains "/proc in $rootfs: No such file or directory"
 done
+
+# Short of descriptors, a hook protects or fails.
+cat >"$work/inside" <<'SCRIPT'
+set -euo pipefail
+mount --bind "$rootfs" "$rootfs"
+eval "$mounts"
+mount --make-rprivate "$rootfs"
+(ulimit -n "$limit" && exec -a nvidia-cdi-hook "$PARTITA_BIN/partita-hook" "$hook") <"$work/state" 2>"$work/said" || { [ -s "$work/said" ] && exit 0; }
+# It says that it is done.
+echo done
+grep -x "ModifyDeviceFiles: 0" "$rootfs/proc/driver/nvidia/params"
+[ "$hook" != restrict-proc ] || [ -z "$(ls "$rootfs/proc/driver/nvidia/gpus")" ]
+SCRIPT
+export limit
+for name in restrict-proc disable-device-node-modification; do
+  reached=no
+  for limit in {4..24}; do
+    image
+    hook=$name
+    container 0
+    ! grep -qx done "$work/out" || reached=yes
+  done
+  [ $reached = yes ] || fail "$name needs more descriptors than anybody has"
+done

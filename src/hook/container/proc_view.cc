@@ -155,7 +155,10 @@ base::Result<HeldProc> HoldProc(const RootDir& host, const ProcView& view) {
   HeldProc held;
   for (const char* name : {"params", "version", "registry"}) {
     base::Result<std::string> text = host.Read(fmt::format("{}/{}", kDriverProc, name), kMostText);
-    if (!text.ok()) continue;  // older drivers lack some
+    // Older drivers lack some. What cannot be read now must not pass for a machine without a
+    // driver.
+    if (!text.ok() && text.error().code() == ErrorCode::kNotFound) continue;
+    if (!text.ok()) return std::move(text).error();
     const bool params = std::string_view(name) == "params";
     held.texts.emplace_back(name, params ? ProtectedParams(*text).value_or(*text) : *text);
   }
