@@ -236,6 +236,9 @@ base::Error ErrorOf(const nvml::Driver::Report& report) {
     case Outcome::kStopped:
       return base::Error(ErrorCode::kUnavailable, "the driver is released for another change")
           .WithHint("try again when that is done");
+    case Outcome::kNoThread:
+      return base::Error(ErrorCode::kUnavailable, "no thread could be started for it")
+          .WithHint("end some programs, or allow more: ulimit -u, pids.max of the cgroup");
     case Outcome::kNoDriver: return *report.error;
   }
   const double seconds = std::chrono::duration<double>(report.limit).count();

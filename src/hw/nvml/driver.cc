@@ -33,6 +33,9 @@ base::Error LibraryError(const Lanes::Report& report) {
   if (report.outcome == Outcome::kHung) {
     return HungError(report.function.empty() ? "the driver" : report.function, report.limit);
   }
+  if (report.outcome == Outcome::kNoThread)
+    return base::Error(base::ErrorCode::kUnavailable, "no thread could be started for the driver")
+        .WithHint("end some programs, or allow more: ulimit -u, pids.max of the cgroup");
   return base::MakeError(base::ErrorCode::kTimeout, "the driver does not come back from any call")
       .WithHint("see the kernel log, then reset the GPU or reboot the node");
 }
@@ -458,6 +461,11 @@ JobLimits Driver::LimitsFor(nanoseconds longest) const {
 }
 
 void Driver::Submit(std::string gpu, const JobLimits& limits, Job job, Done done) {
+  // Perhaps there is one by now.
+  if (base::Result<void> started = lanes_.Start(); !started.ok()) {
+    base::Error why = std::move(started).error().Within("the driver could not be asked");
+    return done({Outcome::kNoDriver, "", {}, std::move(why)});
+  }
   Lock lock(state_->mutex);
   if (!state_->stopping) {
     state_->Submit({std::move(gpu), limits, std::move(job), std::move(done)});

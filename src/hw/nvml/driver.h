@@ -99,11 +99,11 @@ class Driver {
   [[nodiscard]] JobLimits LimitsFor(std::chrono::nanoseconds longest = {}) const;
 
   // Runs the job on a thread of this object. `gpu` is KeyOf the GPU it is about, or empty for none.
-  // `done` is called exactly once, on a thread of this object with no lock held (or by ~Driver); it
-  // must not block, so a program with a loop posts from it. After kHung the job may still be
-  // running: it must own, or share, all that it touches. A job that comes while somebody waits for
-  // exclusive access waits too, and runs if that is refused; while the access is held it is refused
-  // as kReleased.
+  // `done` is called exactly once, on a thread of this object with no lock held (or by ~Driver, or
+  // at once where no thread can be started: kNoDriver); it must not block, so a program with a loop
+  // posts from it. After kHung the job may still be running: it must own, or share, all that it
+  // touches. A job that comes while somebody waits for exclusive access waits too, and runs if that
+  // is refused; while the access is held it is refused as kReleased.
   void Submit(std::string gpu, const JobLimits& limits, Job job, Done done);
   // The same for callers that can wait: one-shot commands.
   [[nodiscard]] Report Run(std::string gpu, const JobLimits& limits, Job job);

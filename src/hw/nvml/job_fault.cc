@@ -33,6 +33,8 @@ model::Fault FaultFrom(const Driver::Report& report) {
     case Outcome::kReleased:
     case Outcome::kStopped:
       return {model::FaultKind::kUnreadable, "the driver is released for a change: look again"};
+    case Outcome::kNoThread:
+      return {model::FaultKind::kUnreadable, "no thread could be started: allow more, look again"};
     case Outcome::kNoDriver: break;
   }
   return {model::FaultKind::kUnreadable,

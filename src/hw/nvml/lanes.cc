@@ -89,7 +89,7 @@ struct Lanes::State : std::enable_shared_from_this<Lanes::State> {
   bool watch_idle = false;
   std::thread worker, watcher;
 
-  void StartWorker();
+  [[nodiscard]] base::Result<void> StartWorker();
   void Serve(std::uint64_t me);
   void ServeLane(Lock& lock, const std::shared_ptr<Task>& first);
   void RunJob(Lock& lock, const std::shared_ptr<Task>& task);
@@ -98,18 +98,24 @@ struct Lanes::State : std::enable_shared_from_this<Lanes::State> {
   void Queue(std::shared_ptr<Task> task);
 
   void Watch();
+  void TellThatNobodyServes(std::vector<End>& ends);
+  [[nodiscard]] bool Unserved() const { return !worker.joinable() && !queue.empty(); }
   [[nodiscard]] std::vector<std::shared_ptr<Task>> Watched() const;
   [[nodiscard]] nanoseconds NextLook() const;
   void Look(nanoseconds counted, std::vector<End>& ends);
-  void MakeLane(const std::shared_ptr<Task>& task);
+  bool MakeLane(const std::shared_ptr<Task>& task);
+  void LeaveWorkerTo(const std::shared_ptr<Task>& task);
   void GiveUp(const std::shared_ptr<Task>& task,
               const std::optional<CallWatch::Call>& call,
               std::vector<End>& ends);
 };
 
-void Lanes::State::StartWorker() {
-  worker =
-      StartQuietThread("driver", [self = shared_from_this(), me = service] { self->Serve(me); });
+base::Result<void> Lanes::State::StartWorker() {
+  TRY(started,
+      TryQuietThread("driver", [self = shared_from_this(), me = service + 1] { self->Serve(me); }));
+  ++service;
+  worker = std::move(started);
+  return {};
 }
 
 // Why a job cannot run now.
@@ -217,18 +223,19 @@ void Lanes::State::Watch() {
   Lock lock(mutex);
   RunningTime time(kSlack);
   for (;;) {
-    if (Watched().empty()) {
-      if (stopping) return;
-      watch_idle = true;
-      watch.wait(lock, [this] { return stopping || !Watched().empty(); });
-      watch_idle = false;
-      continue;
-    }
-    const nanoseconds step = NextLook();
-    time.Begin(Clock::now(), step);
-    watch.wait_for(lock, step);
     std::vector<End> ends;
-    Look(time.End(Clock::now()), ends);
+    if (Watched().empty()) {
+      if (stopping && !Unserved()) return;
+      watch_idle = true;
+      watch.wait(lock, [this] { return stopping || !Watched().empty() || Unserved(); });
+      watch_idle = false;
+    } else {
+      const nanoseconds step = NextLook();
+      time.Begin(Clock::now(), step);
+      watch.wait_for(lock, step);
+      Look(time.End(Clock::now()), ends);
+    }
+    TellThatNobodyServes(ends);
     for (const End& end : ends) {
       // The job of one that was given up is still its thread's.
       lock.unlock();
@@ -240,6 +247,17 @@ void Lanes::State::Watch() {
   }
 }
 
+// The worker is with a call that hangs. Where no other thread is to be had, who waits is told.
+void Lanes::State::TellThatNobodyServes(std::vector<End>& ends) {
+  if (!Unserved() || (!stopping && StartWorker().ok())) return;
+  Tasks waiting;
+  std::swap(queue, waiting);
+  for (std::shared_ptr<Task>& each : waiting) {
+    const Outcome refusal = Refusal(*each).value_or(Outcome::kNoThread);
+    ends.push_back({std::move(each), {refusal, "", {}}});
+  }
+}
+
 // Until something may fall due. A call that begins after this look cannot be late before its own
 // limit has passed.
 nanoseconds Lanes::State::NextLook() const {
@@ -248,7 +266,9 @@ nanoseconds Lanes::State::NextLook() const {
     const std::optional<CallWatch::Call> call = task->watch.Current();
     step = std::min(step, task->limits.job - task->ran);
     step = std::min(step, call ? call->limit - task->in_call : task->limits.call);
-    if (task == current) step = std::min(step, options.late - task->ran);
+    // One that is late already waits for a thread that can be started.
+    if (task == current && task->ran < options.late)
+      step = std::min(step, options.late - task->ran);
   }
   return std::max(step, kShortestStep);
 }
@@ -272,8 +292,19 @@ void Lanes::State::Look(nanoseconds counted, std::vector<End>& ends) {
   }
 }
 
-// The worker's thread stays with its job, and a fresh one takes the others.
-void Lanes::State::MakeLane(const std::shared_ptr<Task>& task) {
+// The worker's thread stays with its job, and a fresh one takes the others. False where none can be
+// started: then everything stays as it is.
+bool Lanes::State::MakeLane(const std::shared_ptr<Task>& task) {
+  std::thread busy = std::move(worker);
+  const bool started = StartWorker().ok();
+  std::swap(busy, worker);
+  if (!started) return false;
+  LeaveWorkerTo(task);
+  worker = std::move(busy);
+  return true;
+}
+
+void Lanes::State::LeaveWorkerTo(const std::shared_ptr<Task>& task) {
   lanes[task->gpu].running = task;
   slow.insert(task->gpu);
   current.reset();
@@ -283,14 +314,15 @@ void Lanes::State::MakeLane(const std::shared_ptr<Task>& task) {
   for (std::shared_ptr<Task>& each : others) Queue(std::move(each));
   pthread_setname_np(worker.native_handle(), LaneName(task->gpu).c_str());
   worker.detach();
-  ++service;
-  StartWorker();
 }
 
 void Lanes::State::GiveUp(const std::shared_ptr<Task>& task,
                           const std::optional<CallWatch::Call>& call,
                           std::vector<End>& ends) {
-  if (task == current) MakeLane(task);
+  if (task == current && !MakeLane(task)) {
+    LeaveWorkerTo(task);
+    ++service;
+  }
   task->given_up = true;
   task->watch.Abandon();
   ends.push_back({task, {Outcome::kHung, "", {}}});
@@ -310,9 +342,17 @@ void Lanes::State::GiveUp(const std::shared_ptr<Task>& task,
 Lanes::Lanes() : Lanes(Options()) {}
 
 Lanes::Lanes(const Options& options) : state_(std::make_shared<State>(options)) {
+  // Whoever wants to use it hears why it did not.
+  (void)Start();
+}
+
+base::Result<void> Lanes::Start() {
   const std::scoped_lock lock(state_->mutex);
-  state_->StartWorker();
-  state_->watcher = StartQuietThread("driver-watch", [state = state_] { state->Watch(); });
+  if (state_->watcher.joinable()) return {};
+  if (!state_->worker.joinable()) TRY_VOID(state_->StartWorker());
+  TRY(watcher, TryQuietThread("driver-watch", [state = state_] { state->Watch(); }));
+  state_->watcher = std::move(watcher);
+  return {};
 }
 
 Lanes::~Lanes() {
@@ -328,8 +368,8 @@ Lanes::~Lanes() {
     });
   }
   // In this order: the watch may start a worker.
-  state_->watcher.join();
-  state_->worker.join();
+  if (state_->watcher.joinable()) state_->watcher.join();
+  if (state_->worker.joinable()) state_->worker.join();
 }
 
 void Lanes::Submit(std::string gpu, const JobLimits& limits, Job job, Done done) {
@@ -341,6 +381,7 @@ void Lanes::Submit(std::string gpu, const JobLimits& limits, Job job, Done done)
     return;
   }
   state_->Queue(task);
+  if (state_->Unserved()) state_->watch.notify_one();
   lock.unlock();  // or the worker would wake only to wait for it
   state_->work.notify_one();
 }

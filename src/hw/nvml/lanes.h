@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "hw/nvml/call_watch.h"
 
 namespace partita::hw::nvml {
@@ -29,6 +30,7 @@ enum class Outcome : std::uint8_t {
   kReleased,     // not run: the driver is released, see Driver::Exclusive
   kNoDriver,     // not run: the driver's library cannot be opened
   kStopped,      // not run: it came too late, the driver's owner is going
+  kNoThread,     // not run: the worker was given up with its job, and no other can be started
 };
 
 // Where a job is, or was when it was given up.
@@ -63,6 +65,10 @@ class Lanes {
   // Jobs that have not begun end as kStopped; those that run are waited for, within their limits.
   // Threads that were given up are left to themselves.
   ~Lanes();
+
+  // Whether there are threads to run jobs on. Where there were none this starts them: without an
+  // error from here nothing may be submitted.
+  [[nodiscard]] base::Result<void> Start();
 
   // Any thread may submit. `gpu` is what the job is about; empty means no GPU in particular. Jobs
   // of one GPU run one after another in the order of their submission. `done` is called exactly

@@ -1,6 +1,8 @@
 #include "hw/nvml/lanes.h"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -330,6 +332,75 @@ TEST(Lanes, WhoWaitsForAGpuThatIsGivenUpIsTold) {
                                {"hung", Outcome::kHung}, {"behind it", Outcome::kQuarantined}}));
   EXPECT_EQ(lanes.Running(), (std::vector<CallAt>{{"gpu 0", "nvmlDeviceGetTemperature", true}}));
   gate->Open();
+}
+
+// As a user who may start no more threads: root may start as many as it likes.
+class NoMoreThreads {
+ public:
+  NoMoreThreads() {
+    if (getuid() == 0) {
+      EXPECT_EQ(setresuid(kNobodyElse, kNobodyElse, 0), 0);
+    }
+    EXPECT_EQ(getrlimit(RLIMIT_NPROC, &before_), 0);
+    const rlimit one{1, before_.rlim_max};
+    EXPECT_EQ(setrlimit(RLIMIT_NPROC, &one), 0);
+  }
+  NoMoreThreads(const NoMoreThreads&) = delete;
+  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
+  ~NoMoreThreads() {
+    EXPECT_EQ(setrlimit(RLIMIT_NPROC, &before_), 0);
+    if (getuid() == kNobodyElse) {
+      EXPECT_EQ(setresuid(0, 0, 0), 0);
+    }
+  }
+
+ private:
+  static constexpr uid_t kNobodyElse = 61234;
+  rlimit before_ = {};
+};
+
+TEST(Lanes, SayWhyThereIsNoThread) {
+  const auto start = [] {
+    const NoMoreThreads none;
+    auto lanes = std::make_unique<Lanes>();
+    EXPECT_EQ(lanes->Start().error().ToString(),
+              "start a thread: Resource temporarily unavailable (errno 11)");
+    return lanes;
+  };
+  const std::unique_ptr<Lanes> lanes = start();
+  ASSERT_TRUE(lanes->Start().ok());
+  EXPECT_EQ(lanes->Run("gpu 0", kPatient, [](CallWatch&) {}).outcome, Outcome::kDone);
+}
+
+TEST(Lanes, WhereTheWorkerHangsAndNoOtherCanBeStartedWhoWaitsIsTold) {
+  Lanes lanes;
+  const auto gate = std::make_shared<Gate>();
+  {
+    const NoMoreThreads none;
+    EXPECT_EQ(lanes.Run("gpu 0", kImpatient, HangingJob(gate)).outcome, Outcome::kHung);
+    EXPECT_EQ(lanes.Run("gpu 1", kPatient, [](CallWatch&) {}).outcome, Outcome::kNoThread);
+    EXPECT_EQ(lanes.Run("gpu 0", kPatient, [](CallWatch&) {}).outcome, Outcome::kQuarantined);
+  }
+  EXPECT_EQ(lanes.Run("gpu 1", kPatient, [](CallWatch&) {}).outcome, Outcome::kDone);
+  gate->Open();
+  WaitUntilBack(lanes);
+  EXPECT_EQ(lanes.Run("gpu 0", kPatient, [](CallWatch&) {}).outcome, Outcome::kDone);
+}
+
+TEST(Lanes, ALateJobThatNoThreadCanBeStartedBesideGoesOnAsTheWorkers) {
+  Lanes lanes({.late = std::chrono::nanoseconds(1), .most_waiting = 8});
+  const auto gate = std::make_shared<Gate>();
+  Reports reports;
+  {
+    const NoMoreThreads none;
+    lanes.Submit("gpu 0", kPatient, HangingJob(gate), reports.Collect("late"));
+    lanes.Submit(
+        "gpu 1", kPatient, [](CallWatch&) {}, reports.Collect("other"));
+    gate->Open();
+    reports.WaitForCount(2);
+  }
+  EXPECT_EQ(reports.All(), (std::vector<std::pair<std::string, Outcome>>{
+                               {"late", Outcome::kDone}, {"other", Outcome::kDone}}));
 }
 
 TEST(Lanes, ACompletionMaySubmitAndIsCalledWithoutALock) {
