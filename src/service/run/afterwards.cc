@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/files.h"
 #include "base/unique_fd.h"
 
 namespace partita::service::run {
@@ -17,6 +18,13 @@ namespace {
 
 using base::ErrnoError;
 using base::UniqueFd;
+
+sigset_t Ends() {
+  sigset_t ends;
+  sigemptyset(&ends);
+  for (const int each : {SIGTERM, SIGINT, SIGHUP, SIGQUIT}) sigaddset(&ends, each);
+  return ends;
+}
 
 // Everything but the one descriptor; what the program reads and writes must see its end.
 void LetGo(int kept) {
@@ -45,6 +53,8 @@ void Carry(const std::vector<std::string>& command) {
   const pid_t child = fork();
   if (child == 0) {
     char* nothing = nullptr;
+    const sigset_t ends = Ends();
+    sigprocmask(SIG_UNBLOCK, &ends, nullptr);
     execve(words[0], words.data(), &nothing);
     _exit(127);
   }
@@ -61,32 +71,48 @@ void Remove(const std::string& directory) {
 }
 
 [[noreturn]] void ClearWhenEnded(int process, const Leavings& leavings) {
+  const sigset_t ends = Ends();
+  sigprocmask(SIG_BLOCK, &ends, nullptr);
   LetGo(process);
   WaitFor(process);
   if (!leavings.command.empty()) Carry(leavings.command);
+  if (!leavings.sign_of_life.empty() && base::Exists(leavings.sign_of_life)) _exit(1);
+  if (!leavings.tree.empty()) (void)base::RemoveTree(leavings.tree);
   for (const std::string& directory : leavings.directories) Remove(directory);
   _exit(0);
 }
 
+base::Error NoProcessError(int reason) {
+  return ErrnoError("start the process that clears up afterwards", reason)
+      .WithHint("end some programs, or allow more: ulimit -u, pids.max of the cgroup, TasksMax=");
+}
+
 }  // namespace
+
+EndsHeld::EndsHeld() {
+  const sigset_t ends = Ends();
+  sigprocmask(SIG_BLOCK, &ends, &before_);
+}
+
+EndsHeld::~EndsHeld() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
 
 base::Result<void> ClearAfterwards(const Leavings& leavings) {
   const UniqueFd self(static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0)));
   if (!self.valid())
     return ErrnoError("watch for the end of this process").WithHint("this needs Linux 5.3");
   const pid_t child = fork();
-  if (child < 0) return ErrnoError("start a process");
+  if (child < 0) return NoProcessError(errno);
   if (child == 0) {
     // Not the leader of its session: it gets no terminal by chance.
     setsid();
     const pid_t clearer = fork();
     if (clearer == 0) ClearWhenEnded(self.get(), leavings);
-    _exit(clearer < 0 ? 1 : 0);
+    _exit(clearer < 0 ? errno : 0);
   }
   int status = 0;  // it stays so where somebody has SIGCHLD ignored
   while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
   }
-  if (status != 0) return base::MakeError(base::ErrorCode::kIo, "cannot start a process");
+  if (status != 0) return NoProcessError(WEXITSTATUS(status));
   return {};
 }
 

@@ -48,9 +48,32 @@ Result<Place> MakePlace() {
   if (mkdtemp(top.data()) == nullptr) return ErrnoError(fmt::format("make a directory in {}", run));
   Place place{top, top + "/state", top + "/view"};
   for (const std::string& path : {place.state, place.view}) {
-    if (mkdir(path.c_str(), 0700) != 0) return ErrnoError(fmt::format("make {}", path));
+    if (mkdir(path.c_str(), 0700) == 0) continue;
+    base::Error error = ErrnoError(fmt::format("make {}", path));
+    TRY_VOID(base::RemoveTree(top));
+    return std::move(error).WithHint(fmt::format("see that there is room: df -i {}", run));
   }
   return place;
+}
+
+// It names a cgroup too, which PID namespaces share.
+std::string NameOf(const Place& place) {
+  return fmt::format("partita-{}-{}", getpid(), place.top.substr(place.top.size() - 6));
+}
+
+// One that goes with this process, whatever ends it.
+Result<Place> MakePlaceForNow(const std::string& runc) {
+  const EndsHeld until_it_is_told;
+  TRY(place, MakePlace());
+  const std::string id = NameOf(place);
+  Result<void> cleared =
+      ClearAfterwards({.command = {runc, "--root", place.state, "delete", "--force", id},
+                       .sign_of_life = base::JoinPath(place.state, id + "/state.json"),
+                       .tree = place.state,
+                       .directories = {place.view, place.top}});
+  if (cleared.ok()) return place;
+  TRY_VOID(base::RemoveTree(place.top));
+  return std::move(cleared).error();
 }
 
 // As the kernel does where nobody says how much.
@@ -134,17 +157,7 @@ Result<std::vector<std::string>> PrepareContainer(const std::string& runc,
                                                   const Grant& grant,
                                                   const partita::cdi::NodeDevices& node,
                                                   const cdi::HookSet& hooks) {
-  TRY(place, MakePlace());
-  // It names a cgroup too, which PID namespaces share.
-  const std::string id =
-      fmt::format("partita-{}-{}", getpid(), place.top.substr(place.top.size() - 6));
-  Result<void> cleared =
-      ClearAfterwards({.command = {runc, "--root", place.state, "delete", "--force", id},
-                       .directories = {place.state, place.view, place.top}});
-  if (!cleared.ok()) {
-    TRY_VOID(base::RemoveTree(place.top));
-    return std::move(cleared).error();
-  }
+  TRY(place, MakePlaceForNow(runc));
   TRY(rights, EnterOwnMounts());
   if (rights != Rights::kRoot)
     return MakeError(ErrorCode::kDenied, "this process may not mount")
@@ -153,7 +166,8 @@ Result<std::vector<std::string>> PrepareContainer(const std::string& runc,
   TRY(config, MakeConfig(OrderFor(place.view, command), grant, node, hooks, LookAtHost));
   const std::string bundle = base::JoinPath(place.view, "bundle");
   TRY_VOID(base::WriteFile(base::JoinPath(bundle, "config.json"), config, 0600));
-  return std::vector<std::string>{runc, "--root", place.state, "run", "--bundle", bundle, id};
+  return std::vector<std::string>{runc,       "--root", place.state,  "run",
+                                  "--bundle", bundle,   NameOf(place)};
 }
 
 }  // namespace partita::service::run

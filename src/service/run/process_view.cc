@@ -41,8 +41,10 @@ hook::InjectedNodes MinorsOf(const Grant& grant) {
 
 // The one that removes it is outside of it.
 Result<void> EnterDeviceCgroup(const Grant& grant) {
+  const EndsHeld until_it_is_told;
   TRY(directory, MakeDeviceCgroup(RulesFor(grant.nodes), grant.nodes.size()));
-  Result<void> cleared = ClearAfterwards({.command = {}, .directories = {directory}});
+  Result<void> cleared =
+      ClearAfterwards({.command = {}, .sign_of_life = "", .tree = "", .directories = {directory}});
   if (!cleared.ok()) rmdir(directory.c_str());
   if (!cleared.ok()) return cleared;
   return EnterCgroup(directory);
