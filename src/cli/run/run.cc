@@ -14,6 +14,7 @@
 #include "cli/report_error.h"
 #include "cli/run/commands.h"
 #include "service/cdi/jit.h"
+#include "service/run/bundle.h"
 #include "service/run/container.h"
 #include "service/run/grant.h"
 #include "service/run/process_view.h"
@@ -97,7 +98,8 @@ struct Container {
 };
 
 // What can be told before anybody asks the driver.
-Result<Container> ReadContainer(const std::string& directory) {
+Result<Container> ReadContainer(const Invocation& invocation, const std::string& directory) {
+  TRY_VOID(service::run::CheckWords(invocation.rest()), "--image");
   TRY(image, service::run::OpenImage(directory), "--image");
   if (geteuid() != 0) {
     return base::MakeError(ErrorCode::kDenied, "--image: only root may start containers here")
@@ -115,7 +117,7 @@ std::vector<std::string> AddedFiles(const cdi::NodeDevices& node) {
 }
 
 int RunInContainer(const Invocation& invocation, const std::string& directory) {
-  const Result<Container> container = ReadContainer(directory);
+  const Result<Container> container = ReadContainer(invocation, directory);
   if (!container.ok()) return ReportError(container.error());
   const Result<Node> node = ReadNode(invocation);
   if (!node.ok()) return ReportError(node.error());

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "base/characters.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "base/value.h"
 #include "oci/spec.h"
 #include "service/run/image.h"
@@ -46,6 +50,15 @@ std::vector<Mount> Mounts() {
           {"/sys", "sysfs", {"nosuid", "noexec", "nodev", "ro"}}};
 }
 
+bool IsUtf8(std::string_view text) {
+  while (!text.empty()) {
+    const base::Character character = base::DecodeCharacter(text);
+    if (character.code == base::kBroken) return false;
+    text.remove_prefix(character.bytes);
+  }
+  return true;
+}
+
 template <typename Words>
 Value ListOf(const Words& words) {
   Value list = Value::List();
@@ -75,7 +88,7 @@ Value MountsValue(const ContainerOrder& order) {
 Value ProcessValue(const ContainerOrder& order) {
   Value env = Value::List();
   env.Add(std::string("PATH=") + kImagePath).Add("HOME=/root");
-  if (!order.term.empty()) env.Add("TERM=" + order.term);
+  if (!order.term.empty() && IsUtf8(order.term)) env.Add("TERM=" + order.term);
   Value capabilities = Value::Map();
   for (const char* set : {"bounding", "effective", "permitted"})
     capabilities.Set(set, ListOf(kCapabilities));
@@ -107,6 +120,20 @@ Value HookValue(const partita::cdi::Hook& hook) {
 }
 
 }  // namespace
+
+Result<void> CheckWords(const std::vector<std::string>& command) {
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    if (IsUtf8(command[i])) continue;
+    const std::string which =
+        i == 0 ? "the name of the command" : fmt::format("argument {} of the command", i);
+    return base::MakeError(base::ErrorCode::kInvalid, "{} is not UTF-8: {}", which,
+                           base::Quoted(command[i]))
+        .WithHint(
+            "runc takes words as JSON, which would change it: write it into a script in the image, "
+            "or run without --image");
+  }
+  return {};
+}
 
 Result<std::string> MakeConfig(const ContainerOrder& order,
                                const Grant& grant,

@@ -16,9 +16,12 @@ struct ContainerOrder {
   std::string root;  // its root, as runc finds it
   std::vector<std::string> command;
   bool terminal = false;
-  std::string term;                     // TERM; empty: not set
+  std::string term;                     // TERM; empty, or not UTF-8: not set
   std::vector<std::string> host_files;  // shown at the same path, read-only
 };
+
+// Whether config.json can hold these words as they are: it is JSON, which is UTF-8. kInvalid.
+[[nodiscard]] base::Result<void> CheckWords(const std::vector<std::string>& command);
 
 // Few rights, this machine's network, and the granted devices as CDI has them; their
 // /proc/driver/nvidia is restricted by the hook. Pure but for `look`.

@@ -54,6 +54,15 @@ const Value& At(const Value& value, std::string_view path) {
   return *found;
 }
 
+TEST(CheckWords, NamesTheOneThatJsonWouldChange) {
+  EXPECT_TRUE(CheckWords({"echo", "gr\xc3\xbc\xc3\x9f", "", "\n\x01"}).ok());
+  const base::Error error = CheckWords({"cat", "a", "b\xff"}).error();
+  EXPECT_EQ(error.ToString(), "argument 2 of the command is not UTF-8: " + base::Quoted("b\xff"));
+  EXPECT_EQ(error.code(), base::ErrorCode::kInvalid);
+  EXPECT_EQ(CheckWords({"\xc3", "a"}).error().ToString(),
+            "the name of the command is not UTF-8: " + base::Quoted("\xc3"));
+}
+
 ContainerOrder Order() {
   return {.root = "/r",
           .command = {"a", "b"},
