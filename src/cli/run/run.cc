@@ -31,14 +31,6 @@ using base::Result;
 constexpr int kExitCannotRun = 126;
 constexpr int kExitNoCommand = 127;
 
-std::vector<std::string> IdsOf(const Invocation& invocation) {
-  std::vector<std::string> ids;
-  for (const std::string& list : invocation.GetAll("gpu")) {
-    for (const std::string_view id : base::Split(list, ',')) ids.emplace_back(base::Trim(id));
-  }
-  return ids;
-}
-
 // As the driver tells it now. What that opened and started is closed again.
 struct Node {
   cdi::NodeDevices devices;
@@ -52,11 +44,12 @@ Result<Node> ReadNode(const Invocation& invocation) {
     return base::MakeError(ErrorCode::kInvalid, "--host-root {}: programs run on this machine",
                            base::Quoted(common.reader.root));
   }
+  TRY(ids, service::run::ReadIds(invocation.GetAll("gpu")), "--gpu");
   TRY(hooks, HookSetOf(invocation));
   TRY(inventory, ReadInventory(common));
   TRY(files, service::cdi::ReadNodeFiles(NodeFilesOptionsOf(invocation, common), inventory));
   cdi::NodeDevices devices = service::cdi::MakeNodeDevices(inventory, files, hooks);
-  TRY(grant, service::run::GrantOf(IdsOf(invocation), devices), "--gpu");
+  TRY(grant, service::run::GrantOf(ids, devices), "--gpu");
   return Node{std::move(devices), std::move(hooks), std::move(grant)};
 }
 

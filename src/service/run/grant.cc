@@ -73,6 +73,33 @@ void AddNodes(const partita::cdi::ContainerEdits& edits, Grant& grant) {
 
 }  // namespace
 
+Result<std::vector<std::string>> ReadIds(std::span<const std::string> lists) {
+  std::vector<std::string> ids;
+  std::string word;
+  for (const std::string& list : lists) {
+    for (const std::string_view item : base::Split(list, ',')) {
+      std::string id(base::Trim(item));
+      if (id.empty()) continue;
+      const std::string lower = base::ToLower(id);
+      if (lower == "void")
+        return MakeError(ErrorCode::kInvalid, "{} is for containers that are left alone",
+                         base::Quoted(id))
+            .WithHint("none gives no GPU");
+      if (lower == "all" || lower == "none") word = id = lower;
+      if (std::find(ids.begin(), ids.end(), id) == ids.end()) ids.push_back(std::move(id));
+    }
+  }
+  if (ids.empty())
+    return MakeError(ErrorCode::kInvalid, "no device is named")
+        .WithHint("name one (0, 0:1, a UUID or a PCI address), or all, or none");
+  if (!word.empty() && ids.size() > 1)
+    return MakeError(ErrorCode::kInvalid, "{} together with {}", base::Quoted(word),
+                     base::Quoted(ids[0] == word ? ids[1] : ids[0]))
+        .WithHint(word == "all" ? "all is every device already: leave one of them out"
+                                : "none is no device: leave one of them out");
+  return ids;
+}
+
 Result<Grant> GrantOf(std::span<const std::string> ids, const NodeDevices& node) {
   TRY(rows, RowsOf(ids, node));
   Grant grant;

@@ -16,7 +16,14 @@ struct Grant {
   std::vector<partita::cdi::DeviceNode> nodes;
 };
 
-// By the names that request/device_id.h reads, or "all" or "none" alone. kInvalid: no such device,
+// The ids of lists with commas, each trimmed; empty items do not count, as in every request. "all"
+// and "none" are in lower case then. kInvalid: no id at all; "all" or "none" beside another one,
+// which says two things (a container's variable would mean the first word: there is nobody to
+// ask); "void".
+[[nodiscard]] base::Result<std::vector<std::string>> ReadIds(std::span<const std::string> lists);
+
+// By the names that request/device_id.h reads, or "all" or "none" alone; one that is there twice
+// counts once. kInvalid: no such device,
 // or a GPU that is divided into MIG devices; kUnavailable: one that is not offered now.
 [[nodiscard]] base::Result<Grant> GrantOf(std::span<const std::string> ids,
                                           const partita::cdi::NodeDevices& node);

@@ -79,6 +79,33 @@ TEST(Grant, AllIsWhatProgramsRunOn) {
             "this machine has no GPU that can be given; see partita doctor");
 }
 
+std::string Ids(const std::vector<std::string>& lists) {
+  const base::Result<std::vector<std::string>> ids = ReadIds(lists);
+  return ids.ok() ? base::Join(*ids, " ") : ids.error().ToString() + "; " + ids.error().hint();
+}
+
+TEST(ReadIds, ListsAddUpAndEmptyItemsDoNotCount) {
+  EXPECT_EQ(Ids({"0, 1:0 ,,", "MIG-x"}), "0 1:0 MIG-x");
+  EXPECT_EQ(Ids({"0,0", "0"}), "0");
+  EXPECT_EQ(Ids({"ALL"}), "all");
+  EXPECT_EQ(Ids({"None,none", ""}), "none");
+}
+
+TEST(ReadIds, RefusesWhatSaysTwoThings) {
+  EXPECT_EQ(Ids({"all,0"}),
+            "\"all\" together with \"0\"; all is every device already: leave one of them out");
+  EXPECT_EQ(Ids({"1:0", "All"}),
+            "\"all\" together with \"1:0\"; all is every device already: leave one of them out");
+  EXPECT_EQ(Ids({"none,0"}),
+            "\"none\" together with \"0\"; none is no device: leave one of them out");
+  EXPECT_EQ(Ids({"none,all"}),
+            "\"all\" together with \"none\"; all is every device already: leave one of them out");
+  EXPECT_EQ(Ids({"0,void"}), "\"void\" is for containers that are left alone; none gives no GPU");
+  for (const char* nothing : {"", ",", " , "})
+    EXPECT_EQ(Ids({nothing}),
+              "no device is named; name one (0, 0:1, a UUID or a PCI address), or all, or none");
+}
+
 TEST(Grant, SaysWhyNot) {
   EXPECT_EQ(Granted({"1"}),
             "GPU 1 is in MIG mode: programs run on its MIG devices; name 1:0 or 1:1");
