@@ -25,6 +25,7 @@ struct Option {
   std::string environment{};  // used when the flag is absent; for a switch: 1, true, yes, on or
                               // their opposites; empty counts as absent
   std::vector<std::string> choices{};
+  std::vector<std::string> suggestions{};  // completed, where others are accepted too
   std::string default_value{};
   bool repeatable = false;  // else giving it twice is an error
   bool required = false;

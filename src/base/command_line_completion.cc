@@ -68,6 +68,10 @@ std::vector<std::string> Flags(const Option& option) {
   return flags;
 }
 
+const std::vector<std::string>& OfferedValues(const Option& option) {
+  return option.choices.empty() ? option.suggestions : option.choices;
+}
+
 bool IsFile(const Option& option) {
   return option.value_name == "FILE" || option.value_name == "PATH";
 }
@@ -111,8 +115,8 @@ void AddBashValue(const std::string& key,
   const std::string pattern = Join(patterns, "|");
   arms.steps += fmt::format("      {}) skip=1 ;;\n", pattern);
   std::string offer = "return";
-  if (!option.choices.empty())
-    offer = fmt::format("{}_reply {}; return", function, ShellQuoted(Join(option.choices, " ")));
+  if (const std::vector<std::string>& values = OfferedValues(option); !values.empty())
+    offer = fmt::format("{}_reply {}; return", function, ShellQuoted(Join(values, " ")));
   if (IsFile(option)) offer = "compopt -o default; return";
   if (IsDirectory(option)) offer = "compopt -o dirnames; return";
   arms.values += fmt::format("    {}) {} ;;\n", pattern, offer);
@@ -188,7 +192,8 @@ complete -F {1} {0}
 std::string ZshValue(const Option& option) {
   if (option.value_name.empty()) return "";
   std::string action;
-  if (!option.choices.empty()) action = "(" + Join(option.choices, " ") + ")";
+  if (const std::vector<std::string>& values = OfferedValues(option); !values.empty())
+    action = "(" + Join(values, " ") + ")";
   if (IsFile(option)) action = "_files";
   if (IsDirectory(option)) action = "_files -/";
   return fmt::format(":{}:{}", ZshText(option.value_name), action);
@@ -317,7 +322,8 @@ std::string FishOption(std::string_view prefix, const Option& option) {
       line += " -x -a '(__fish_complete_directories)'";
     } else {
       line += " -x";
-      if (!option.choices.empty()) line += " -a " + FishQuoted(Join(option.choices, " "));
+      if (const std::vector<std::string>& values = OfferedValues(option); !values.empty())
+        line += " -a " + FishQuoted(Join(values, " "));
     }
   }
   return fmt::format("{} -d {}\n", line, FishQuoted(option.help));

@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -31,6 +32,18 @@ Program SmallProgram() {
       {.name = "hidden", .summary = "not offered", .hidden = true},
   };
   return program;
+}
+
+TEST(Completion, SuggestionsAreOfferedAndOthersAccepted) {
+  Program program = SmallProgram();
+  Option& output = program.root.commands[0].options[0];
+  output.suggestions = std::exchange(output.choices, {});
+  for (const char* shell : {"bash", "zsh", "fish"})
+    EXPECT_EQ(Completion(program, shell), Completion(SmallProgram(), shell)) << shell;
+  const auto none = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
+  const std::vector<std::string> words = {"show", "--output", "other"};
+  EXPECT_TRUE(ParseCommandLine(program, words, none).ok());
+  EXPECT_FALSE(ParseCommandLine(SmallProgram(), words, none).ok());
 }
 
 TEST(Completion, ForBash) {

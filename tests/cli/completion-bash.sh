@@ -20,3 +20,9 @@ candidates() {
 [[ $(candidates partita status --wa) =~ ^--watch\ *$ ]] || fail "--wa: $(candidates partita status --wa)"
 [[ $(candidates partita status --output "") == *json*yaml* ]] || fail "choices of --output"
 [[ $(candidates partita completion "") == *bash*zsh*fish* ]] || fail "choices of SHELL"
+# Values that are offered where others are taken too.
+[[ $(candidates partita runtime configure --runtime "") =~ ^docker\ containerd\ podman\ *$ ]] || fail "engines"
+[[ $(candidates partita cdi generate --disable-hook "") == *all*update-ldcache* ]] || fail "hooks of --disable-hook"
+[[ $(candidates partita cdi generate --enable-hook ch) =~ ^chmod\ *$ ]] || fail "hooks of --enable-hook"
+[[ $(candidates partita cdi generate --feature-flag disable-i) =~ ^disable-ipc-discoverer\ *$ ]] || fail "feature flags"
+[[ $(candidates partita run --gpu "") =~ ^all\ none\ *$ ]] || fail "--gpu"

@@ -71,6 +71,11 @@ Result<void> ReadFlags(const base::Invocation& invocation, Order& order) {
 // One of the reference's that partita never makes: a static program cannot ask NVML.
 constexpr std::string_view kNeverMade = "apply-cuda-memory-limits";
 
+std::vector<std::string> HookWords(std::vector<std::string> words) {
+  for (const std::string_view name : service::cdi::HookNames()) words.emplace_back(name);
+  return words;
+}
+
 // A hook that is misspelt would be there, or missing, without a word.
 Result<void> CheckHook(std::string_view option, const std::string& name) {
   const auto known = service::cdi::HookNames();
@@ -264,15 +269,19 @@ std::vector<Option> PlaceOptions() {
       {.name = "disable-hook",
        .value_name = "HOOK",
        .help = "without this hook; all is every one",
+       .suggestions = HookWords({"all"}),
        .repeatable = true},
       {.name = "enable-hook",
        .value_name = "HOOK",
        .help = "with this hook although it is off, as chmod is",
+       .suggestions = HookWords({}),
        .repeatable = true},
       {.name = "feature-flag",
        .value_name = "FLAG",
        .help = "a switch of the reference: enable-explicit-driver-libraries, "
                "no-additional-gids-for-device-nodes or disable-ipc-discoverer",
+       .suggestions = {std::string(kExplicitLibraries), std::string(kNoGroups),
+                       std::string(kNoSockets)},
        .repeatable = true},
   };
 }

@@ -157,6 +157,7 @@ base::Command RunCommand() {
                    .letter = 'g',
                    .value_name = "ID",
                    .help = "these (0,1:2): index, GPU:SLICE, UUID or PCI address; or all, or none",
+                   .suggestions = {"all", "none"},
                    .repeatable = true,
                    .required = true},
                   {.name = "image",

@@ -185,6 +185,7 @@ base::Command RuntimeCommand() {
       .options = {{.name = "runtime",
                    .value_name = "ENGINE",
                    .help = "docker, containerd or podman",
+                   .suggestions = service::toolkit::EngineNames(),
                    .default_value = "docker"},
                   {.name = "config",
                    .value_name = "FILE",
