@@ -26,3 +26,4 @@ candidates() {
 [[ $(candidates partita cdi generate --enable-hook ch) =~ ^chmod\ *$ ]] || fail "hooks of --enable-hook"
 [[ $(candidates partita cdi generate --feature-flag disable-i) =~ ^disable-ipc-discoverer\ *$ ]] || fail "feature flags"
 [[ $(candidates partita run --gpu "") =~ ^all\ none\ *$ ]] || fail "--gpu"
+[[ $(candidates partita runtime config --set nvidia-container-runtime.mo) == *nvidia-container-runtime.mode\ * ]] || fail "keys of --set"

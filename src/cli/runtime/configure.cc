@@ -220,9 +220,9 @@ base::Command RuntimeCommand() {
       .run = RunRuntimeConfigure};
   return {
       .name = "runtime",
-      .summary = "Set container engines up",
+      .summary = "Set container engines and NVIDIA's runtime up",
       .examples = {{"partita runtime configure --runtime docker", "docker run --runtime nvidia"}},
-      .commands = {std::move(configure)}};
+      .commands = {std::move(configure), RuntimeConfigCommand()}};
 }
 
 }  // namespace partita::cli
