@@ -29,5 +29,25 @@ run 1 nvidia-ctk cdi generate --bogus
 complains 'there is no flag "--bogus"'
 run 1 nvidia-ctk system create-dev-char-symlinks
 complains 'nvidia-ctk system create-dev-char-symlinks is not here'
+complains "ln -s ../nvidia0 /dev/char/195:0"
+run 1 nvidia-ctk cdi transform root
+complains "nvidia-ctk cdi transform is not here" "cdi generate --driver-root"
+run 1 nvidia-ctk info
+complains "partita status"
+run 1 nvidia-ctk csv
+complains 'there is no command "csv"' "nvidia-ctk --help lists them"
+
+# Whoever asks, or names half a command, is told which there are.
+for words in "" --help -h help; do
+  run 0 nvidia-ctk $words
+  silent err
+  shows "Usage: nvidia-ctk" "cdi generate" "cdi list" "config default" "runtime configure" "hook" "system create-device-nodes"
+done
+run 0 nvidia-ctk cdi
+shows "cdi generate" "cdi list" "cdi transform"
+run 0 nvidia-ctk runtime
+shows "runtime configure"
+run 0 nvidia-ctk runtime configure --help
+shows "--nvidia-set-as-default" "partita help runtime configure"
 run 0 nvidia-ctk --version
 run 0 nvidia-ctk hook noop

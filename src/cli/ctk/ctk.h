@@ -1,6 +1,6 @@
-// This program under the name nvidia-ctk: `cdi generate`, `cdi list` and `runtime configure` with
-// the reference's flags and variables. partita-hook, which has that name, calls it for everything
-// but `hook`.
+// This program under the name nvidia-ctk: `cdi generate`, `cdi list`, `config` and `runtime
+// configure` with the reference's flags and variables. partita-hook, which has that name, calls it
+// for everything but `hook`.
 #pragma once
 
 #include <string_view>

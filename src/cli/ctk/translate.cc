@@ -9,95 +9,14 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "cli/ctk/usage.h"
+#include "cli/ctk/vocabulary.h"
 
 namespace partita::cli {
 namespace {
 
 using base::ErrorCode;
 using base::MakeError;
-
-enum class Use : std::uint8_t {
-  kValue,
-  kValues,
-  kSwitch,
-  kNoEffect,  // with a value; told
-  kRefused,   // with a value
-};
-// A flag of the reference under one of its names, and what it is here.
-struct FlagRow {
-  std::string_view name;
-  Use use;
-  std::string_view ours;
-  const char* variable = nullptr;
-};
-#define GENERATE(name) "NVIDIA_CTK_CDI_GENERATE_" name
-constexpr FlagRow kGenerate[] = {
-    {"output", Use::kValue, "FILE", "NVIDIA_CTK_CDI_OUTPUT_FILE_PATH"},
-    {"format", Use::kValue, "output", GENERATE("OUTPUT_FORMAT")},
-    {"mode", Use::kValue, "mode", GENERATE("MODE")},
-    {"discovery-mode", Use::kValue, "mode"},
-    {"device-name-strategy", Use::kValues, "device-name-strategy",
-     GENERATE("DEVICE_NAME_STRATEGIES")},
-    {"driver-root", Use::kValue, "driver-root", "NVIDIA_CTK_DRIVER_ROOT"},
-    {"dev-root", Use::kValue, "dev-root", "NVIDIA_CTK_DEV_ROOT"},
-    {"library-search-path", Use::kValues, "library-search-path", GENERATE("LIBRARY_SEARCH_PATHS")},
-    {"config-search-path", Use::kValues, "config-search-path", GENERATE("CONFIG_SEARCH_PATHS")},
-    {"nvidia-cdi-hook-path", Use::kValue, "hook-path", "NVIDIA_CTK_CDI_HOOK_PATH"},
-    {"nvidia-ctk-path", Use::kValue, "hook-path"},
-    {"ldconfig-path", Use::kValue, "ldconfig-path", GENERATE("LDCONFIG_PATH")},
-    {"vendor", Use::kValue, "vendor", GENERATE("VENDOR")},
-    {"cdi-vendor", Use::kValue, "vendor"},
-    {"class", Use::kValue, "class", GENERATE("CLASS")},
-    {"cdi-class", Use::kValue, "class"},
-    {"disable-hook", Use::kValues, "disable-hook", GENERATE("DISABLED_HOOKS")},
-    {"disable-hooks", Use::kValues, "disable-hook"},
-    {"enable-hook", Use::kValues, "enable-hook", GENERATE("ENABLED_HOOKS")},
-    {"enable-hooks", Use::kValues, "enable-hook"},
-    {"feature-flag", Use::kValues, "feature-flag", GENERATE("FEATURE_FLAGS")},
-    {"feature-flags", Use::kValues, "feature-flag"},
-    {"no-all-device", Use::kSwitch, "no-all-device", GENERATE("NO_ALL_DEVICE")},
-    {"device-id", Use::kValues, "device-id", GENERATE("DEVICE_IDS")},
-    {"device-ids", Use::kValues, "device-id"},
-    {"device", Use::kValues, "device-id"},
-    {"devices", Use::kValues, "device-id"},
-    {"csv.file", Use::kNoEffect, ""},
-    {"csv.ignore-pattern", Use::kNoEffect, ""},
-    {"csv.compat-container-root", Use::kNoEffect, ""},
-};
-#undef GENERATE
-constexpr FlagRow kList[] = {{"spec-dir", Use::kValues, "spec-dir", "NVIDIA_CTK_CDI_SPEC_DIRS"}};
-constexpr FlagRow kConfigure[] = {
-    {"runtime", Use::kValue, "runtime"},
-    {"config", Use::kValue, "config"},
-    {"drop-in-config", Use::kValue, "drop-in-config"},
-    {"config-source", Use::kValue, "config-source"},
-    {"executable-path", Use::kValue, "executable-path"},
-    {"config-mode", Use::kRefused, ""},
-    {"oci-hook-path", Use::kRefused, ""},
-    {"nvidia-runtime-name", Use::kValue, "runtime-name"},
-    {"nvidia-runtime-path", Use::kValue, "runtime-path"},
-    {"runtime-path", Use::kValue, "runtime-path"},
-    {"nvidia-runtime-hook-path", Use::kNoEffect, ""},
-    {"nvidia-set-as-default", Use::kSwitch, "set-as-default"},
-    {"set-as-default", Use::kSwitch, "set-as-default"},
-    {"cdi.enabled", Use::kSwitch, "enable-cdi"},
-    {"cdi.enable", Use::kSwitch, "enable-cdi"},
-    {"enable-cdi", Use::kSwitch, "enable-cdi"},
-    {"dry-run", Use::kSwitch, "dry-run"},
-};
-// Before the command.
-constexpr FlagRow kGlobal[] = {{"debug", Use::kSwitch, ""},
-                               {"d", Use::kSwitch, ""},
-                               {"quiet", Use::kSwitch, ""},
-                               {"config", Use::kValue, "", "NVIDIA_CTK_CONFIG"}};
-
-struct CommandRow {
-  std::string_view group, verb;
-  std::span<const FlagRow> flags;
-};
-constexpr CommandRow kCommands[] = {
-    {"cdi", "generate", kGenerate}, {"cdi", "list", kList}, {"runtime", "configure", kConfigure}};
-constexpr std::string_view kTheirs[] = {"cdi transform", "config", "info", "system"};
 
 bool IsHelp(std::string_view word) { return word == "--help" || word == "-h" || word == "help"; }
 
@@ -107,22 +26,28 @@ class Translation {
       : words_(words), environment_(environment) {}
 
   base::Result<Translated> Run() {
-    TRY_VOID(TakeFlags(kGlobal, true));
-    if (Next() == "--version" || Next() == "-v") return Translated{{"version"}, {}};
-    if (words_.empty() || IsHelp(Next())) return Translated{{"help"}, {}};
+    TRY_VOID(TakeFlags(CtkGlobalFlags(), true));
+    if (Next() == "--version" || Next() == "-v") return Translated{{"version"}, {}, ""};
+    const bool asks = IsHelp(Next());
+    if (asks) words_ = words_.subspan(1);
+    if (words_.empty()) return Translated{{}, {}, CtkUsage()};
+    if (IsGroupAlone()) return Translated{{}, {}, CtkUsage(Next())};
     TRY(command, TakeCommand());
-    translated_.arguments = {std::string(command->group), std::string(command->verb)};
-    if (!words_.empty() && IsHelp(Next())) {
-      translated_.arguments.insert(translated_.arguments.begin(), "help");
-      return translated_;
-    }
+    // Behind other flags too.
+    const bool asks_there = std::any_of(words_.begin(), words_.end(), [](const std::string& word) {
+      return word == "--help" || word == "-h";
+    });
+    if (asks || asks_there || Next() == "help") return Translated{{}, {}, CtkUsage(*command)};
+    for (const std::string_view word : base::SplitWords(command->ours))
+      translated_.arguments.emplace_back(word);
     config_file_ = values_["config"].empty() ? "" : values_["config"].back();
     values_.clear();
     TRY_VOID(TakeFlags(command->flags, false));
     if (!words_.empty())
       return MakeError(ErrorCode::kInvalid, "unexpected word {}", base::Quoted(Next()));
     if (command->verb == "generate") TRY_VOID(FinishGenerate());
-    for (const FlagRow& row : command->flags) Emit(row);
+    if (command->group == "config") FinishConfig(command->verb.empty());
+    for (const CtkFlag& row : command->flags) Emit(row);
     return translated_;
   }
 
@@ -132,34 +57,62 @@ class Translation {
     return words_.front();
   }
 
-  base::Result<const CommandRow*> TakeCommand() {
-    const std::string group(Next());
-    words_ = words_.subspan(1);
-    const std::string verb(Next());
-    for (const CommandRow& row : kCommands) {
-      if (row.group != group || row.verb != verb) continue;
-      words_ = words_.subspan(1);
-      return &row;
+  // "cdi", which is no command by itself: what can follow is told.
+  [[nodiscard]] bool IsGroupAlone() const {
+    if (words_.size() > 1 && !IsHelp(words_[1])) return false;
+    const auto rows = CtkCommands();
+    const auto is_of_it = [&](const CtkCommand& row) { return row.group == Next(); };
+    return std::any_of(rows.begin(), rows.end(), is_of_it) && FindCommand("") == nullptr;
+  }
+
+  [[nodiscard]] const CtkCommand* FindCommand(std::string_view verb) const {
+    for (const CtkCommand& row : CtkCommands()) {
+      if (row.group == Next() && row.verb == verb) return &row;
     }
+    return nullptr;
+  }
+
+  base::Result<const CtkCommand*> TakeCommand() {
+    const std::string verb = words_.size() > 1 ? words_[1] : "";
+    const CtkCommand* row = FindCommand(verb);
+    if (row == nullptr) row = FindCommand("");
+    if (row == nullptr) return NoCommandError(std::string(Next()), verb);
+    words_ = words_.subspan(row->verb.empty() ? 1 : 2);
+    return row;
+  }
+
+  // The very command, else one of a group that is not here at all.
+  static const CtkMissing* FindMissing(const std::string& group, const std::string& both) {
+    const auto rows = CtkCommands();
+    const bool ours = std::any_of(rows.begin(), rows.end(),
+                                  [&](const CtkCommand& row) { return row.group == group; });
+    const CtkMissing* near = nullptr;
+    for (const CtkMissing& each : CtkMissingCommands()) {
+      if (each.command == both) return &each;
+      const bool of_it = each.command.substr(0, each.command.find(' ')) == group;
+      if (of_it && !ours && near == nullptr) near = &each;
+    }
+    return near;
+  }
+
+  static base::Error NoCommandError(const std::string& group, const std::string& verb) {
     const std::string both = verb.empty() ? group : group + " " + verb;
-    const bool theirs =
-        std::any_of(std::begin(kTheirs), std::end(kTheirs),
-                    [&](std::string_view name) { return name == group || name == both; });
-    base::Error error =
-        theirs ? MakeError(ErrorCode::kUnsupported, "nvidia-ctk {} is not here", both)
-               : MakeError(ErrorCode::kInvalid, "there is no command {}", base::Quoted(both));
-    return std::move(error).WithHint("cdi generate, cdi list, runtime configure and hook are");
+    if (const CtkMissing* missing = FindMissing(group, both))
+      return MakeError(ErrorCode::kUnsupported, "nvidia-ctk {} is not here", both)
+          .WithHint(std::string(missing->instead));
+    return MakeError(ErrorCode::kInvalid, "there is no command {}", base::Quoted(both))
+        .WithHint("nvidia-ctk --help lists them");
   }
 
   // Until a word that is no flag; of unknown ones `stop` leaves the judgement to others.
-  base::Result<void> TakeFlags(std::span<const FlagRow> rows, bool stop) {
+  base::Result<void> TakeFlags(std::span<const CtkFlag> rows, bool stop) {
     while (Next().starts_with('-') && Next() != "-") {
       std::string_view word = Next();
       word.remove_prefix(word.starts_with("--") ? 2 : 1);
       const std::size_t equals = word.find('=');
       const std::string name(word.substr(0, equals));
       const auto row = std::find_if(rows.begin(), rows.end(),
-                                    [&](const FlagRow& each) { return each.name == name; });
+                                    [&](const CtkFlag& each) { return each.name == name; });
       if (row == rows.end() && stop) return {};
       if (row == rows.end())
         return MakeError(ErrorCode::kInvalid, "there is no flag {}", base::Quoted(Next()));
@@ -168,13 +121,13 @@ class Translation {
       words_ = words_.subspan(1);
       TRY_VOID(Take(*row, std::move(value)));
     }
-    for (const FlagRow& row : rows) TakeVariable(row);
+    for (const CtkFlag& row : rows) TakeVariable(row);
     return {};
   }
 
-  base::Result<void> Take(const FlagRow& row, std::optional<std::string> value) {
+  base::Result<void> Take(const CtkFlag& row, std::optional<std::string> value) {
     const std::string key(row.ours.empty() ? row.name : row.ours);
-    if (row.use == Use::kSwitch) {
+    if (row.use == CtkUse::kSwitch) {
       values_[key] = {value.value_or("true")};
       return {};
     }
@@ -184,22 +137,22 @@ class Translation {
       value = words_.front();
       words_ = words_.subspan(1);
     }
-    if (row.use == Use::kRefused)
+    if (row.use == CtkUse::kRefused)
       return MakeError(ErrorCode::kUnsupported, "--{} is not here", row.name)
           .WithHint("partita runtime configure --runtime podman writes a hook's file");
-    if (row.use == Use::kNoEffect)
+    if (row.use == CtkUse::kNoEffect)
       translated_.warnings.push_back(fmt::format("--{} has no effect here", row.name));
-    if (row.use != Use::kValues) values_[key].clear();
+    if (row.use != CtkUse::kValues) values_[key].clear();
     values_[key].push_back(*std::move(value));
     return {};
   }
 
-  void TakeVariable(const FlagRow& row) {
+  void TakeVariable(const CtkFlag& row) {
     const std::string key(row.ours.empty() ? row.name : row.ours);
     if (row.variable == nullptr || values_.contains(key)) return;
     const std::string value = environment_.variable(row.variable).value_or("");
     if (value.empty()) return;
-    if (row.use != Use::kValues) {
+    if (row.use != CtkUse::kValues) {
       values_[key] = {value};
       return;
     }
@@ -232,12 +185,22 @@ class Translation {
     return {};
   }
 
+  // The file that is written is an argument; that which is read may be named before the command.
+  void FinishConfig(bool reads) {
+    if (const auto file = values_.find("FILE"); file != values_.end()) {
+      translated_.arguments.push_back(file->second.back());
+      values_.erase(file);
+    }
+    if (reads && !config_file_.empty() && !values_.contains("config"))
+      values_["config"] = {config_file_};
+  }
+
   // Once a name of ours, whatever names of theirs lead to it.
-  void Emit(const FlagRow& row) {
+  void Emit(const CtkFlag& row) {
     const auto found = values_.find(std::string(row.ours));
     if (row.ours.empty() || found == values_.end()) return;
     for (const std::string& value : found->second) {
-      if (row.use != Use::kSwitch) {
+      if (row.use != CtkUse::kSwitch) {
         translated_.arguments.push_back(fmt::format("--{}", row.ours));
         translated_.arguments.push_back(value);
       } else if (value == "true" || value == "1") {

@@ -20,6 +20,7 @@ struct CtkEnvironment {
 struct Translated {
   std::vector<std::string> arguments;  // of partita, without argv[0]
   std::vector<std::string> warnings;   // of flags that have no effect
+  std::string usage;                   // where it is asked for: printed, and nothing is done
 };
 
 // `words` are without argv[0]. kInvalid: a flag or value that there is not; kUnsupported: a command

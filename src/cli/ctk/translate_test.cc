@@ -21,8 +21,10 @@ class Ctk : public testing::Test {
                   config_file_ = file;
                   return configured_root_;
                 }});
+    if (!translated.ok()) hint_ = translated.error().hint();
     if (!translated.ok()) return "error: " + translated.error().ToString();
     warnings_ = translated->warnings;
+    if (!translated->usage.empty()) return translated->usage;
     return base::Join(translated->arguments, " ");
   }
   std::string Line(std::string_view line) {
@@ -32,7 +34,7 @@ class Ctk : public testing::Test {
   }
 
   std::map<std::string, std::string> variables_;
-  std::string configured_root_, config_file_;
+  std::string configured_root_, config_file_, hint_;
   std::vector<std::string> warnings_;
 };
 
@@ -102,7 +104,13 @@ TEST_F(Ctk, WhatIsNotHereIsRefusedByName) {
   EXPECT_EQ(Line("system create-dev-char-symlinks"),
             "error: nvidia-ctk system create-dev-char-symlinks is not here");
   EXPECT_EQ(Line("cdi transform root"), "error: nvidia-ctk cdi transform is not here");
-  EXPECT_EQ(Line("config --in-place"), "error: nvidia-ctk config --in-place is not here");
+  EXPECT_EQ(hint_, "cdi generate --driver-root DIR --dev-root DIR writes the paths meant");
+  EXPECT_EQ(Line("info --help"), "error: nvidia-ctk info --help is not here");
+  EXPECT_EQ(Line("system"), "error: nvidia-ctk system is not here");
+  EXPECT_EQ(hint_, "nvidia-modprobe -u -c 0 makes them; partita doctor names them");
+  EXPECT_EQ(Line("system create-dev-char-symlinks --create-all"),
+            "error: nvidia-ctk system create-dev-char-symlinks is not here");
+  EXPECT_EQ(hint_, "for each node: ln -s ../nvidia0 /dev/char/195:0");
   EXPECT_EQ(Line("cdi make"), "error: there is no command \"cdi make\"");
   EXPECT_EQ(Line("runtime configure --config-mode oci-hook"), "error: --config-mode is not here");
   EXPECT_EQ(Line("cdi list --bogus"), "error: there is no flag \"--bogus\"");
@@ -111,10 +119,76 @@ TEST_F(Ctk, WhatIsNotHereIsRefusedByName) {
 }
 
 TEST_F(Ctk, HelpAndVersion) {
-  EXPECT_EQ(Line(""), "help");
-  EXPECT_EQ(Line("--help"), "help");
   EXPECT_EQ(Line("--version"), "version");
-  EXPECT_EQ(Line("cdi generate --help"), "help cdi generate");
+  EXPECT_EQ(Line(""), Line("--help"));
+  EXPECT_EQ(Line("help"), Line("-d --help"));
+  EXPECT_EQ(Line("--help"), R"(nvidia-ctk: NVIDIA's container toolkit by partita
+
+Usage: nvidia-ctk [OPTIONS] COMMAND [OPTIONS]
+
+Commands:
+  cdi generate       Write a CDI specification of this machine's GPUs
+  cdi list           List the CDI devices that engines find
+  config             Print config.toml, and set keys in it
+  config default     Print config.toml with every default
+  hook               What CDI specifications call in containers
+  runtime configure  Tell a container engine of the runtime
+
+Not here:
+  cdi transform                    cdi generate --driver-root DIR --dev-root DIR writes the paths meant
+  info                             partita status and partita doctor show this machine
+  system create-device-nodes       nvidia-modprobe -u -c 0 makes them; partita doctor names them
+  system create-dev-char-symlinks  for each node: ln -s ../nvidia0 /dev/char/195:0
+
+Options:
+  --debug
+  -d
+  --quiet
+  --config VALUE  $NVIDIA_CTK_CONFIG
+  --help, -h      also behind a command
+  --version, -v
+)");
+}
+
+TEST_F(Ctk, AGroupAloneTellsWhatCanFollow) {
+  EXPECT_EQ(Line("runtime"), R"(Usage: nvidia-ctk runtime COMMAND [OPTIONS]
+
+Commands:
+  runtime configure  Tell a container engine of the runtime
+)");
+  EXPECT_EQ(Line("cdi"), Line("cdi --help"));
+  EXPECT_EQ(Line("cdi"), Line("help cdi"));
+  EXPECT_NE(Line("cdi").find("cdi generate "), std::string::npos);
+}
+
+TEST_F(Ctk, ACommandTellsItsFlags) {
+  EXPECT_EQ(Line("config default -h"),
+            R"(nvidia-ctk config default: Print config.toml with every default
+
+Usage: nvidia-ctk config default [OPTIONS]
+
+Options:
+  --output, -o VALUE
+
+It is partita runtime config --default: partita help runtime config says what each does.
+)");
+  EXPECT_EQ(Line("help cdi generate"), Line("cdi generate --help"));
+  EXPECT_EQ(Line("cdi generate --device-id 0 -h"), Line("cdi generate --help"));
+  EXPECT_EQ(Line("config --set a=b --help"), Line("config --help"));
+  EXPECT_NE(
+      Line("cdi generate --help").find("  --device-id, --device-ids, --device, --devices VALUE"),
+      std::string::npos)
+      << Line("cdi generate --help");
+}
+
+TEST_F(Ctk, Config) {
+  EXPECT_EQ(Line("config"), "runtime config");
+  EXPECT_EQ(Line("config --in-place --set a=b,c --set=d --config-file /f"),
+            "runtime config --config /f --set a=b,c --set d --in-place");
+  EXPECT_EQ(Line("--config /g config -c /f -o /o"), "runtime config /o --config /f");
+  EXPECT_EQ(Line("--config /g config"), "runtime config --config /g");
+  EXPECT_EQ(Line("config default --output /o"), "runtime config --default /o");
+  EXPECT_EQ(Line("config bogus"), "error: unexpected word \"bogus\"");
 }
 
 }  // namespace
