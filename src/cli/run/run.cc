@@ -156,7 +156,7 @@ base::Command RunCommand() {
       .options = {{.name = "gpu",
                    .letter = 'g',
                    .value_name = "ID",
-                   .help = "these (0,1:2): index, GPU:SLICE, UUID or PCI address; or all, or none",
+                   .help = "these (0,1:2): index, GPU:SLOT, UUID or PCI address; or all, or none",
                    .suggestions = {"all", "none"},
                    .repeatable = true,
                    .required = true},
