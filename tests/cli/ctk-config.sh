@@ -60,7 +60,7 @@ complains 'there is no key "nvidia-container-runtime.mod"' "did you mean nvidia-
 refuses --set disable-require=perhaps
 complains 'disable-require: expected true or false, not "perhaps"'
 refuses --set nvidia-container-cli.ldconfig=/sbin/ldconfig
-complains 'is no path of the host' "write @ in front of it"
+complains 'is no path of the host' "with @ in front"
 refuses --set disable-require --output "$work/other"
 complains "--in-place writes to the file that was read"
 echo 'a = = 1' >"$work/bad.toml"
