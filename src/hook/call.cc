@@ -122,4 +122,13 @@ base::Result<HookCall> ReadHookCall(std::string_view container_spec) {
   return HookCall{std::move(state), std::move(root)};
 }
 
+base::Result<const HookCall*> CallInput::Read(std::string_view container_spec) {
+  if (!call_ || from_ != container_spec) {
+    TRY(call, ReadHookCall(container_spec));
+    call_ = std::move(call);
+    from_ = container_spec;
+  }
+  return &*call_;
+}
+
 }  // namespace partita::hook

@@ -1,6 +1,8 @@
 // For which container a hook was called.
 #pragma once
 
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -20,6 +22,17 @@ struct HookCall {
 // With the state. The container's root is the state's, else that of the bundle's config.json; the
 // host's own root is refused.
 [[nodiscard]] base::Result<HookCall> ReadHookCall(std::string_view container_spec);
+
+// Read when it is first asked for: hooks that are done in turn have one standard input, and one
+// container.
+class CallInput {
+ public:
+  [[nodiscard]] base::Result<const HookCall*> Read(std::string_view container_spec);
+
+ private:
+  std::string from_;
+  std::optional<HookCall> call_;
+};
 
 // A container's root by its path; the host's own is refused (kInvalid).
 [[nodiscard]] base::Result<base::RootDir> OpenContainerRoot(const std::string& path);

@@ -104,8 +104,8 @@ base::Result<void> Bundle::Write(const Spec& spec) const {
   if (fstat(file.get(), &about) != 0) return base::ErrnoError(what);
   const bool owned = about.st_uid == read_->uid && about.st_gid == read_->gid;
   if (!owned && fchown(file.get(), read_->uid, read_->gid) != 0) return base::ErrnoError(what);
-  if (fchmod(file.get(), read_->mode & 07777) != 0 || fsync(file.get()) != 0)
-    return base::ErrnoError(what);
+  // Not synced: no container outlives the machine's memory.
+  if (fchmod(file.get(), read_->mode & 07777) != 0) return base::ErrnoError(what);
   TRY_VOID(CheckUnchanged());
   if (renameat(directory_.fd(), name.c_str(), directory_.fd(), kConfig) != 0)
     return base::ErrnoError(fmt::format("write {}/{}", path_, kConfig));

@@ -377,6 +377,13 @@ void Spec::AddHook(std::string_view list, const Value& hook) {
   Edit(hooks->first).push_back({"", hook});
 }
 
+void Spec::ReplaceHooks(std::string_view list, std::size_t from, std::span<const Value> hooks) {
+  std::vector<Element>& all = Edit(fmt::format("hooks.{}", list));
+  PARTITA_CHECK(from <= all.size());
+  all.resize(from);
+  for (const Value& hook : hooks) AddHook(list, hook);
+}
+
 bool Spec::RemoveHooks(std::string_view list, const std::function<bool(const Value&)>& is_meant) {
   const std::string path = fmt::format("hooks.{}", list);
   const auto meant = [&](const Element& each) { return is_meant(each.value); };

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,11 +60,13 @@ class Spec {
   // Not 0, and none that is there.
   void AddGid(std::uint32_t gid);
 
-  // Of "prestart", "createContainer"…; no other name may be given to the next three.
+  // Of "prestart", "createContainer"…; no other name may be given to the next four.
   [[nodiscard]] static bool IsHookList(std::string_view list);
   [[nodiscard]] const std::vector<Element>& hooks(std::string_view list) const;
   // An equal one that an earlier edit left there is this one: the same edits twice are as once.
   void AddHook(std::string_view list, const base::Value& hook);
+  // In the place of those from this one on.
+  void ReplaceHooks(std::string_view list, std::size_t from, std::span<const base::Value> hooks);
   // Whether there was one that `is_meant` is true of.
   bool RemoveHooks(std::string_view list, const std::function<bool(const base::Value&)>& is_meant);
 

@@ -201,6 +201,13 @@ TEST(OciSpec, RemovesHooks) {
   EXPECT_FALSE(Spec::IsHookList("mounts"));
 }
 
+TEST(OciSpec, ReplacesTheLastHooks) {
+  Spec spec =
+      Parsed(R"({"hooks":{"prestart":[{"path":"/a", "x":1},{"path":"/b"},{"path":"/c"}]}})");
+  spec.ReplaceHooks("prestart", 1, std::vector{Value::Map().Set("path", "/d")});
+  EXPECT_EQ(spec.Text(), R"({"hooks":{"prestart":[{"path":"/a", "x":1},{"path":"/d"}]}})");
+}
+
 TEST(OciSpec, TellsWhatItIsAskedFor) {
   const Spec spec = Parsed(kRunc);
   EXPECT_EQ(spec.root_path(), "rootfs");

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The container gets just the nodes of what it named, in every form, and the driver's files; every hook has an
-# environment of its own; members that nobody knows stay as they were written; owner and mode of config.json stay.
+# The container gets just the nodes of what it named, in every form, and the driver's files; hooks are
+# one, with an environment of its own; members that nobody knows stay as they were written; owner and mode of config.json stay.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/runtime_common.sh"
 up dgx-a100-40
@@ -35,7 +35,9 @@ gi=$(on_node sh -c 'cd /proc/driver/nvidia/capabilities/gpu6/mig && ls -d gi*' |
 gets "/dev/nvidia6 $(caps "$gi/access" "$gi/ci0/access")" 6:0
 has 'sum(r.get("major") == 195 and r.get("minor", 0) == 6 and r["allow"] for r in it["linux"]["resources"]["devices"])' 1
 gets "$(echo /dev/nvidia{0..7}) $(caps 'gi*/access' 'gi*/ci*/access')" all
-has '[h["args"][1] for h in it["hooks"]["createContainer"]][-1]' restrict-proc \
+has 'len(it["hooks"]["createContainer"])' 1 \
+  'it["hooks"]["createContainer"][0]["args"][:2]' "['nvidia-cdi-hook', 'in-turn']" \
+  'it["hooks"]["createContainer"][0]["args"][-2:]' "['--', 'restrict-proc']" \
   'all(h.get("env") for hooks in it["hooks"].values() for h in hooks)' True \
   'any(m["destination"].endswith("/libnvidia-ml.so.580.159.04") for m in it["mounts"])' True
 

@@ -50,11 +50,12 @@ base::Result<void> UpdateApplicationProfile(const HookCall& call, const Report& 
 }
 
 base::Result<void> RunUpdateApplicationProfile(std::span<const std::string> arguments,
+                                               CallInput& input,
                                                const Report& report) {
   constexpr Flag kFlags[] = {{"container-spec", Takes::kValue}};
   TRY(flags, Flags::Parse(arguments, kFlags));
-  TRY(call, ReadHookCall(flags.Value("container-spec")));
-  return UpdateApplicationProfile(call, report);
+  TRY(call, input.Read(flags.Value("container-spec")));
+  return UpdateApplicationProfile(*call, report);
 }
 
 }  // namespace partita::hook

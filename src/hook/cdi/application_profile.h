@@ -24,6 +24,7 @@ namespace partita::hook {
 [[nodiscard]] base::Result<void> UpdateApplicationProfile(const HookCall& call,
                                                           const Report& report);
 [[nodiscard]] base::Result<void> RunUpdateApplicationProfile(std::span<const std::string> arguments,
+                                                             CallInput& input,
                                                              const Report& report);
 
 }  // namespace partita::hook

@@ -25,13 +25,15 @@ base::Result<void> CreateSymlinks(const HookCall& call, std::span<const LinkToMa
   return {};
 }
 
-base::Result<void> RunCreateSymlinks(std::span<const std::string> arguments, const Report&) {
+base::Result<void> RunCreateSymlinks(std::span<const std::string> arguments,
+                                     CallInput& input,
+                                     const Report&) {
   constexpr Flag kFlags[] = {{"link", Takes::kValues}, {"container-spec", Takes::kValue}};
   TRY(flags, Flags::Parse(arguments, kFlags));
   TRY(links, ParseLinks(flags.Values("link")));
   if (links.empty()) return {};
-  TRY(call, ReadHookCall(flags.Value("container-spec")));
-  return CreateSymlinks(call, links);
+  TRY(call, input.Read(flags.Value("container-spec")));
+  return CreateSymlinks(*call, links);
 }
 
 }  // namespace partita::hook

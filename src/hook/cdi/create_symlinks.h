@@ -25,6 +25,7 @@ struct LinkToMake {
                                                 std::span<const LinkToMake> links);
 
 [[nodiscard]] base::Result<void> RunCreateSymlinks(std::span<const std::string> arguments,
+                                                   CallInput& input,
                                                    const Report& report);
 
 }  // namespace partita::hook

@@ -114,6 +114,7 @@ base::Result<void> EnableCudaCompat(const HookCall& call,
 }
 
 base::Result<void> RunEnableCudaCompat(std::span<const std::string> arguments,
+                                       CallInput& input,
                                        const Report& report) {
   constexpr Flag kFlags[] = {{"host-driver-version", Takes::kValue},
                              {"host-cuda-version", Takes::kValue},
@@ -130,8 +131,8 @@ base::Result<void> RunEnableCudaCompat(std::span<const std::string> arguments,
     report.Warning(base::Quoted(version) + " is no version: no library of the image is used");
     return {};
   }
-  TRY(call, ReadHookCall(flags.Value("container-spec")));
-  return EnableCudaCompat(call, options, report);
+  TRY(call, input.Read(flags.Value("container-spec")));
+  return EnableCudaCompat(*call, options, report);
 }
 
 }  // namespace partita::hook

@@ -40,6 +40,7 @@ struct CompatOptions {
                                                   const Report& report);
 
 [[nodiscard]] base::Result<void> RunEnableCudaCompat(std::span<const std::string> arguments,
+                                                     CallInput& input,
                                                      const Report& report);
 
 }  // namespace partita::hook

@@ -69,19 +69,23 @@ base::Result<void> ProtectDeviceNodes(const HookCall& call) {
   return Place(file, target, kAttributes);
 }
 
-base::Result<void> RunProtectDeviceNodes(std::span<const std::string> arguments, const Report&) {
+base::Result<void> RunProtectDeviceNodes(std::span<const std::string> arguments,
+                                         CallInput& input,
+                                         const Report&) {
   TRY(flags, Flags::Parse(arguments, kOnlyTheState));
-  TRY(call, ReadHookCall(flags.Value("container-spec")));
-  return ProtectDeviceNodes(call);
+  TRY(call, input.Read(flags.Value("container-spec")));
+  return ProtectDeviceNodes(*call);
 }
 
-base::Result<void> RunRestrictProc(std::span<const std::string> arguments, const Report&) {
+base::Result<void> RunRestrictProc(std::span<const std::string> arguments,
+                                   CallInput& input,
+                                   const Report&) {
   TRY(flags, Flags::Parse(arguments, kOnlyTheState));
-  TRY(call, ReadHookCall(flags.Value("container-spec")));
+  TRY(call, input.Read(flags.Value("container-spec")));
   TRY(host, RootDir::Open("/"));
   const HostProc shown = ReadHostProc(host);
-  TRY(held, HoldProc(host, ViewFor(ReadInjectedNodes(call.root, shown.caps_major), shown)));
-  return ShowProc(call.root, held);
+  TRY(held, HoldProc(host, ViewFor(ReadInjectedNodes(call->root, shown.caps_major), shown)));
+  return ShowProc(call->root, held);
 }
 
 base::Result<void> ChangeModes(const HookCall& call,
@@ -98,7 +102,9 @@ base::Result<void> ChangeModes(const HookCall& call,
   return {};
 }
 
-base::Result<void> RunChmod(std::span<const std::string> arguments, const Report& report) {
+base::Result<void> RunChmod(std::span<const std::string> arguments,
+                            CallInput& input,
+                            const Report& report) {
   constexpr Flag kFlags[] = {
       {"path", Takes::kValues}, {"mode", Takes::kValue}, {"container-spec", Takes::kValue}};
   TRY(flags, Flags::Parse(arguments, kFlags));
@@ -109,8 +115,8 @@ base::Result<void> RunChmod(std::span<const std::string> arguments, const Report
   for (const std::string& path : flags.Values("path")) {
     if (base::Trim(path).empty()) return MakeError(ErrorCode::kInvalid, "a path is empty");
   }
-  TRY(call, ReadHookCall(flags.Value("container-spec")));
-  return ChangeModes(call, flags.Values("path"), static_cast<mode_t>(*mode), report);
+  TRY(call, input.Read(flags.Value("container-spec")));
+  return ChangeModes(*call, flags.Values("path"), static_cast<mode_t>(*mode), report);
 }
 
 }  // namespace partita::hook

@@ -17,10 +17,12 @@ namespace partita::hook {
 // to make no nodes. Nothing where the host's say so already, or are absent.
 [[nodiscard]] base::Result<void> ProtectDeviceNodes(const HookCall& call);
 [[nodiscard]] base::Result<void> RunProtectDeviceNodes(std::span<const std::string> arguments,
+                                                       CallInput& input,
                                                        const Report& report);
 
 // restrict-proc: /proc/driver/nvidia shows the GPUs and instances whose nodes are in /dev.
 [[nodiscard]] base::Result<void> RunRestrictProc(std::span<const std::string> arguments,
+                                                 CallInput& input,
                                                  const Report& report);
 
 // chmod: paths that are absent or have the mode are skipped; where it is not allowed, as with the
@@ -30,6 +32,7 @@ namespace partita::hook {
                                              mode_t mode,
                                              const Report& report);
 [[nodiscard]] base::Result<void> RunChmod(std::span<const std::string> arguments,
+                                          CallInput& input,
                                           const Report& report);
 
 }  // namespace partita::hook

@@ -19,11 +19,11 @@ namespace {
 
 using Arguments = std::span<const std::string>;
 
-base::Result<void> Nothing(Arguments, const Report&) { return {}; }
+base::Result<void> Nothing(Arguments, CallInput&, const Report&) { return {}; }
 
 struct Hook {
   std::string_view name;
-  base::Result<void> (*run)(Arguments, const Report&);
+  base::Result<void> (*run)(Arguments, CallInput&, const Report&);
 };
 
 constexpr Hook kHooks[] = {
@@ -77,7 +77,7 @@ std::size_t NameAt(Arguments words) {
           !IsDebug(word) && !IsQuiet(word) && word.find('=') == std::string::npos && word != "--";
       continue;
     }
-    if (FindHook(word) != nullptr) return i;
+    if (word == kInTurn || FindHook(word) != nullptr) return i;
     name = std::min(name, i);
     if (!may_be_value) return name;
     may_be_value = false;
@@ -88,6 +88,28 @@ std::size_t NameAt(Arguments words) {
 Report::Level LevelOf(const Wishes& wishes) {
   if (wishes.quiet) return Report::Level::kError;
   return wishes.debug ? Report::Level::kDebug : Report::Level::kWarning;
+}
+
+// The first word is its name.
+base::Result<void> RunOne(Arguments words, CallInput& input, const Report& report) {
+  const Hook* const hook = FindHook(words[0]);
+  if (hook == nullptr) {
+    report.NotDone("there is no hook " + base::Quoted(words[0]) + ": nothing is done");
+    return {};
+  }
+  base::Result<void> done = hook->run(words.subspan(1), input, report);
+  if (!done.ok()) return std::move(done).error().Within(words[0]);
+  return {};
+}
+
+base::Result<void> RunInTurn(Arguments words, CallInput& input, const Report& report) {
+  while (!words.empty()) {
+    const auto end = std::find(words.begin(), words.end(), kThen);
+    const auto count = static_cast<std::size_t>(end - words.begin());
+    if (count != 0) TRY_VOID(RunOne(words.first(count), input, report));
+    words = words.subspan(std::min(count + 1, words.size()));
+  }
+  return {};
 }
 
 }  // namespace
@@ -102,8 +124,7 @@ int RunCdiHook(std::vector<std::string> arguments, Wishes wishes) {
     return 0;
   }
   const std::string& name = words[at];
-  const Hook* const hook = FindHook(name);
-  if (hook == nullptr) {
+  if (name != kInTurn && FindHook(name) == nullptr) {
     report.NotDone("there is no hook " + base::Quoted(name) + ": nothing is done");
     return 0;
   }
@@ -112,9 +133,11 @@ int RunCdiHook(std::vector<std::string> arguments, Wishes wishes) {
       report.Warning("there is no flag " + base::Quoted(word) +
                      " before a hook's name: it is ignored");
   }
-  base::Result<void> done = hook->run(words.subspan(at + 1), report);
+  CallInput input;
+  base::Result<void> done = name == kInTurn ? RunInTurn(words.subspan(at + 1), input, report)
+                                            : RunOne(words.subspan(at), input, report);
   if (done.ok()) return 0;
-  report.Error(std::move(done).error().Within(name));
+  report.Error(done.error());
   return 1;
 }
 

@@ -153,7 +153,9 @@ base::Result<void> UpdateLdcache(const HookCall& call,
   return {};
 }
 
-base::Result<void> RunUpdateLdcache(std::span<const std::string> arguments, const Report& report) {
+base::Result<void> RunUpdateLdcache(std::span<const std::string> arguments,
+                                    CallInput& input,
+                                    const Report& report) {
   constexpr Flag kFlags[] = {{"folder", Takes::kValues},
                              {"ldconfig-path", Takes::kValue},
                              {"container-spec", Takes::kValue}};
@@ -162,8 +164,8 @@ base::Result<void> RunUpdateLdcache(std::span<const std::string> arguments, cons
                                      flags.Value("ldconfig-path", "/sbin/ldconfig")};
   if (options.ldconfig.empty())
     return MakeError(ErrorCode::kInvalid, "the flag --ldconfig-path needs a value");
-  TRY(call, ReadHookCall(flags.Value("container-spec")));
-  return UpdateLdcache(call, options, report);
+  TRY(call, input.Read(flags.Value("container-spec")));
+  return UpdateLdcache(*call, options, report);
 }
 
 }  // namespace partita::hook

@@ -44,6 +44,7 @@ void TellElsewhere(const std::string& directory, const Report& report);
 void LinkSonames(const base::RootDir& root, std::span<const std::string> folders);
 
 [[nodiscard]] base::Result<void> RunUpdateLdcache(std::span<const std::string> arguments,
+                                                  CallInput& input,
                                                   const Report& report);
 
 }  // namespace partita::hook

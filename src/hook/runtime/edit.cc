@@ -10,6 +10,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "hook/runtime/file_devices.h"
+#include "hook/runtime/in_turn.h"
 #include "request/device_id.h"
 #include "request/mode.h"
 #include "request/request.h"
@@ -27,6 +28,7 @@ using Ids = std::vector<std::string>;
 
 // Of specifications that exist only while a container is made.
 constexpr std::string_view kAutomaticKind = "runtime.nvidia.com/gpu";
+constexpr const char* kCreate = "createContainer";
 constexpr const char* kPrestart = "nvidia-container-runtime-hook";
 constexpr const char* kHookEnvironment = "NVIDIA_CTK_DEBUG=false";
 constexpr const char* kMigMinors = "/proc/driver/nvidia-caps/mig-minors";
@@ -85,7 +87,9 @@ class Editor {
       return edit_;
     }
     Describe();
+    const std::size_t others = spec_.hooks(kCreate).size();
     TRY_VOID(mode_ == Mode::kLegacy ? EditForHook() : EditByCdi());
+    JoinHooks(others);
     return edit_;
   }
 
@@ -127,6 +131,14 @@ class Editor {
     }
     TRY_VOID(InjectNamed(devices));
     return edit_;
+  }
+
+  // What was added behind the others' own. An engine's hooks are not touched, whatever they call.
+  void JoinHooks(std::size_t others) {
+    std::vector<Value> added;
+    const std::vector<oci::Element>& all = spec_.hooks(kCreate);
+    for (std::size_t i = others; i < all.size(); ++i) added.push_back(all[i].value);
+    if (added.size() > 1) spec_.ReplaceHooks(kCreate, others, InTurn(added, facts_.hook_program));
   }
 
   // Annotations are for CDI alone.
@@ -175,9 +187,8 @@ class Editor {
     TRY_VOID(names.automatic.empty() ? InjectNamed(names.of_files)
                                      : InjectAutomatic(names.automatic));
     if (config_.restrict_proc.value_or(true)) {
-      spec_.AddHook(
-          "createContainer",
-          HookValue(facts_.hook_program, {"nvidia-cdi-hook", "restrict-proc"}, {kHookEnvironment}));
+      spec_.AddHook(kCreate, HookValue(facts_.hook_program, {"nvidia-cdi-hook", "restrict-proc"},
+                                       {kHookEnvironment}));
     }
     return {};
   }
@@ -362,8 +373,7 @@ class Editor {
     for (const Ids& arguments : {Ids{"nvidia-cdi-hook", "enable-cuda-compat",
                                      "--host-driver-version=" + node.driver_version},
                                  Ids{"nvidia-cdi-hook", "update-ldcache"}})
-      spec_.AddHook("createContainer",
-                    HookValue(facts_.hook_program, arguments, {kHookEnvironment}));
+      spec_.AddHook(kCreate, HookValue(facts_.hook_program, arguments, {kHookEnvironment}));
     return {};
   }
 

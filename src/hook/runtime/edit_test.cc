@@ -28,7 +28,7 @@ cdi::DeviceNode Node(const std::string& path, std::int64_t major, std::int64_t m
 }
 
 cdi::Hook HookOf(const Texts& arguments) {
-  return {"createContainer", "/usr/bin/partita-hook", arguments, {"A=b"}, {}};
+  return {"createContainer", "/usr/bin/partita-hook", arguments, {"NVIDIA_CTK_DEBUG=false"}, {}};
 }
 
 // Two GPUs, the second of which is cut in two, and one that lacks its node.
@@ -207,12 +207,27 @@ TEST_F(RuntimeEdit, JitCdiByEveryName) {
 TEST_F(RuntimeEdit, DeviceEditsComeBeforeCommonOnesAndRestrictProcLast) {
   RunVisible("0");
   EXPECT_EQ(Hooks("createContainer"),
-            (Texts{"/usr/bin/partita-hook nvidia-cdi-hook create-symlinks by-path",
-                   "/usr/bin/partita-hook nvidia-cdi-hook update-ldcache",
-                   "/usr/bin/partita-hook nvidia-cdi-hook create-symlinks",
-                   "/usr/bin/partita-hook nvidia-cdi-hook restrict-proc"}));
+            Texts{"/usr/bin/partita-hook nvidia-cdi-hook in-turn create-symlinks by-path -- "
+                  "update-ldcache -- create-symlinks -- restrict-proc"});
   config_.restrict_proc = false;
   RunVisible("0");
+  EXPECT_EQ(Hooks("createContainer"),
+            Texts{"/usr/bin/partita-hook nvidia-cdi-hook in-turn create-symlinks by-path -- "
+                  "update-ldcache -- create-symlinks"});
+}
+
+TEST_F(RuntimeEdit, HooksOfOthersAreLeftAlone) {
+  const std::string own = R"({"path":"/usr/bin/partita-hook", "args":["nvidia-cdi-hook","noop"],)"
+                          R"("env":["NVIDIA_CTK_DEBUG=false"]})";
+  Run({.env = {"NVIDIA_VISIBLE_DEVICES=1"},
+       .more = R"(,"hooks":{"createContainer":[)" + own + "]}"});
+  EXPECT_NE(text_.find(own), std::string::npos);
+  EXPECT_EQ(Hooks("createContainer"),
+            (Texts{"/usr/bin/partita-hook nvidia-cdi-hook noop",
+                   "/usr/bin/partita-hook nvidia-cdi-hook in-turn update-ldcache -- "
+                   "create-symlinks -- restrict-proc"}));
+  facts_.hook_program = "/opt/partita-hook";
+  RunVisible("1");
   EXPECT_EQ(Hooks("createContainer").size(), 3U);
 }
 
@@ -403,9 +418,8 @@ TEST_F(RuntimeEdit, LegacyCompatibilityByHook) {
   config_.legacy_cuda_compat_mode = "hook";
   RunVisible("0");
   EXPECT_EQ(Hooks("createContainer"),
-            (Texts{"/usr/bin/partita-hook nvidia-cdi-hook enable-cuda-compat "
-                   "--host-driver-version=580.1",
-                   "/usr/bin/partita-hook nvidia-cdi-hook update-ldcache"}));
+            Texts{"/usr/bin/partita-hook nvidia-cdi-hook in-turn enable-cuda-compat "
+                  "--host-driver-version=580.1 -- update-ldcache"});
   config_.disable_cuda_compat_lib_hook = true;
   RunVisible("0");
   EXPECT_EQ(Hooks("createContainer"), Texts());
@@ -415,9 +429,9 @@ TEST_F(RuntimeEdit, TheConfigurationLeavesThingsOut) {
   config_.jit_disable_hooks = {"update-ldcache"};
   config_.jit_feature_flags = {"no-additional-gids-for-device-nodes", "other"};
   RunVisible("1");
-  EXPECT_EQ(Hooks("createContainer"),
-            (Texts{"/usr/bin/partita-hook nvidia-cdi-hook create-symlinks",
-                   "/usr/bin/partita-hook nvidia-cdi-hook restrict-proc"}));
+  EXPECT_EQ(
+      Hooks("createContainer"),
+      Texts{"/usr/bin/partita-hook nvidia-cdi-hook in-turn create-symlinks -- restrict-proc"});
   EXPECT_EQ(text_.find("additionalGids"), std::string::npos);
   EXPECT_EQ(edit_.warnings, Texts{"the feature flag \"other\" has no effect here"});
   config_ = {};
