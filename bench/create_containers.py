@@ -8,6 +8,11 @@ import subprocess
 import sys
 import time
 
+HERE = os.path.dirname(os.path.realpath(__file__))
+# As both hooks call it.
+LDCONFIG = ("ldconfig", "-f", "/etc/ld.so.conf", "-C", "/etc/ld.so.cache")
+LIBRARY = "usr/lib/x86_64-linux-gnu/libcuda.so"  # a link that a hook makes
+
 
 def timed(command, environment, errors):
     """Output goes to a file: the container holds it open."""
@@ -21,39 +26,126 @@ def timed(command, environment, errors):
     return taken
 
 
-def create(order, subject, number):
-    bundle = os.path.join(order["folder"], f"bundle-{number}")
-    root = os.path.join(bundle, "rootfs")
-    os.mkdir(bundle)
-    shutil.copytree(order["image"], root, symlinks=True)
-    with open(os.path.join(bundle, "config.json"), "w", encoding="utf-8") as file:
-        json.dump(subject["config"], file)
-    environment = {"PATH": subject["path"], "HOME": "/root"}
-    runtime = [subject["runtime"], "--root", os.path.join(order["folder"], "state")]
-    name, errors = f"c{number}", os.path.join(bundle, "errors")
-    taken = timed([*runtime, "create", "--bundle", bundle, name], environment, errors)
-    has_gpu = os.path.exists(os.path.join(root, "usr/lib/x86_64-linux-gnu/libcuda.so"))
-    subprocess.run([*runtime, "delete", "--force", name], env=environment, check=True, capture_output=True)
-    if has_gpu != subject["asks"]:
-        sys.exit(f"{subject['name']}: libcuda.so is {'' if has_gpu else 'not '}in the container")
-    caching = None
-    if subject["asks"]:
-        caching = timed(["ldconfig", "-r", root], environment, errors)
-    shutil.rmtree(bundle)
-    return taken, caching
+def read_json(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)
+
+
+def write_json(path, value):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file)
+
+
+def without_hooks(config, asked):
+    """What the runtime made of it, with no more hooks than there were."""
+    return config | {"hooks": asked["hooks"]}
+
+
+def added_hooks(config, asked):
+    """List and hook, for each hook that the runtime added."""
+    for stage, hooks in config["hooks"].items():
+        for hook in hooks:
+            if hook not in asked["hooks"].get(stage, []):
+                yield stage, hook
+
+
+def with_clocks(config, asked, times):
+    """Each hook that the runtime added behind a program that takes its time."""
+    clocked = json.loads(json.dumps(config))
+    for number, (_, hook) in enumerate(added_hooks(clocked, asked)):
+        words = [f"{number}", hook["path"], *hook["args"]]
+        hook |= {"path": sys.executable, "args": [sys.executable, "-BIS", f"{HERE}/clocked_hook.py", times, *words]}
+    return clocked
+
+
+class Creator:
+    def __init__(self, order):
+        self.order = order
+        self.state = os.path.join(order["folder"], "state")
+        self.number = 0
+
+    def bundle(self, config):
+        """A new one; its errors file too."""
+        self.number += 1
+        bundle = os.path.join(self.order["folder"], f"bundle-{self.number}")
+        os.mkdir(bundle)
+        shutil.copytree(self.order["image"], os.path.join(bundle, "rootfs"), symlinks=True)
+        write_json(os.path.join(bundle, "config.json"), config)
+        return bundle, os.path.join(bundle, "errors")
+
+    def create(self, side, runtime, config, hooked=True, look=lambda *_: None):
+        """Nanoseconds, and what `look` says of the container."""
+        bundle, errors = self.bundle(config)
+        environment = {"PATH": side["path"], "HOME": "/root"}
+        name = f"c{self.number}"
+        taken = timed([runtime, "--root", self.state, "create", "--bundle", bundle, name], environment, errors)
+        if os.path.lexists(os.path.join(bundle, "rootfs", LIBRARY)) != hooked:
+            sys.exit(f"{side['name']}: libcuda.so is {'not ' if hooked else ''}in the container")
+        seen = look(bundle, name)
+        subprocess.run(["runc", "--root", self.state, "delete", "--force", name], check=True, capture_output=True)
+        shutil.rmtree(bundle)
+        return taken, seen
+
+    def ldconfig(self, bundle, name):
+        """Alone, on the root of a container that was made, with all of its mounts."""
+        said = subprocess.run(["runc", "--root", self.state, "state", name], check=True, capture_output=True)
+        root = f"/proc/{json.loads(said.stdout)['pid']}/root"
+        auxiliary = os.path.join(bundle, "rootfs/var/cache/ldconfig/aux-cache")
+        if os.path.exists(auxiliary):
+            os.unlink(auxiliary)  # with which a second run is quicker
+        return timed([*LDCONFIG, "-r", root], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, os.path.join(bundle, "said"))
+
+    def runtime_alone(self, side):
+        """Before a stand-in for runc that does nothing, less that stand-in."""
+        bundle, errors = self.bundle(side["config"])
+        environment = {"PATH": f"{self.order['stand_in']}:{side['path']}", "HOME": "/root"}
+        words = ["--root", self.state, "create", "--bundle", bundle, "none"]
+        nothing = timed([os.path.join(self.order["stand_in"], "runc"), *words], environment, errors)
+        taken = timed([side["runtime"], *words], environment, errors)
+        shutil.rmtree(bundle)
+        return taken - nothing
+
+    def hooks_alone(self, side):
+        """Name -> nanoseconds, each in its place in a container's creation."""
+        times = os.path.join(self.order["folder"], "times")
+        names = [hook["args"][1] for _, hook in added_hooks(side["edited"], side["config"])]
+        self.create(side, "/usr/sbin/runc", with_clocks(side["edited"], side["config"], times))
+        taken = {}
+        with open(times, encoding="utf-8") as file:
+            for line in file:
+                number, nanoseconds = line.split()
+                taken[names[int(number)]] = taken.get(names[int(number)], 0) + int(nanoseconds)
+        os.unlink(times)
+        return taken
+
+    def learn(self, side):
+        """What the runtime makes of the configuration; everything is warm afterwards."""
+        _, side["edited"] = self.create(
+            side, side["runtime"], side["config"], look=lambda bundle, _: read_json(os.path.join(bundle, "config.json"))
+        )
+
+    def round(self, side, times):
+        plain = without_hooks(side["edited"], side["config"])
+        times["runc"].append(self.create(side, "/usr/sbin/runc", plain, hooked=False)[0])
+        whole, ldconfig = self.create(side, side["runtime"], side["config"], look=self.ldconfig)
+        times["whole"].append(whole)
+        times["ldconfig"].append(ldconfig)
+        times["runtime"].append(self.runtime_alone(side))
+        for name, taken in self.hooks_alone(side).items():
+            times["hooks"].setdefault(name, []).append(taken)
 
 
 def main():
     order = json.load(sys.stdin)
-    times = {subject["name"]: [] for subject in order["subjects"]} | {"ldconfig": []}
-    number = 0
-    for _ in range(order["rounds"]):
-        for subject in order["subjects"]:
-            number += 1
-            taken, caching = create(order, subject, number)
-            times[subject["name"]].append(taken)
-            if caching is not None:
-                times["ldconfig"].append(caching)
+    creator = Creator(order)
+    times = {}
+    for side in order["sides"]:
+        creator.learn(side)
+        times[side["name"]] = {"runc": [], "whole": [], "ldconfig": [], "runtime": [], "hooks": {}}
+    for number in range(order["rounds"]):
+        # Who is first profits from nothing.
+        for side in order["sides"] if number % 2 == 0 else reversed(order["sides"]):
+            creator.round(side, times[side["name"]])
     json.dump(times, sys.stdout)
 
 

@@ -1,32 +1,39 @@
-"""What a runtime and its hooks add to the creation of a container, for bench/run: runc alone, behind our runtime and
-behind NVIDIA's, on one simulated node, in turn."""
+"""What a runtime and its hooks add to the creation of a container, for bench/run: ours and NVIDIA's on one simulated
+node, in turn, each less what runc takes for the same config.json without the hooks, and less ldconfig."""
 
 import json
 import os
+import shutil
 import statistics
+import subprocess
 import sys
+import time
 from pathlib import Path
 
 BENCH = Path(__file__).resolve().parent
 sys.path.append(str(BENCH.parent / "e2e"))
 
 from containers import images
-from containers.engines.engine import HERE, SYSTEM
+from containers.engines.engine import SYSTEM
 from containers.node import Node
 from containers.place import Place
 from support.shell import Failure
+from testbench.node_files import driver_in_proc
 
 AIM_TIMES = 5
 DEVICE = "1"
 THEIRS = ("nvidia-container-runtime", "nvidia-cdi-hook", "nvidia-ctk")
 OURS = ("nvidia-container-runtime", "nvidia-cdi-hook")
+SIDES = {"partita": "ours", "NVIDIA": "theirs"}
+STATE = "/run/partita-sim/sim"  # stands for the hardware
+PUBLISHED = "/run/partita/devices.json"
+SECONDS = 60
 
 
 class Creation:
     """The node, the image, and a folder of programs for each runtime."""
 
     def __init__(self, place, build, programs):
-        self.place = place
         self.node = Node(place.name, place.folder, build)
         self.folder = place.folder / "creation"
         self.programs = {
@@ -44,67 +51,105 @@ class Creation:
             for name, path in programs.items():
                 # Ours looks for partita beside itself, through links.
                 os.symlink(path, self.folder / who / name)
+        (self.folder / "stand-in").mkdir()
+        shutil.copy("/bin/true", self.folder / "stand-in" / "runc")
         self.node.check(["runc", "spec", "--bundle", str(self.folder)])
 
-    def subjects(self):
-        """Name -> runtime, PATH, and whether a GPU is asked for. The bench's own runc, which shows the kernel's part of
-        a driver, costs all three the same."""
-        path = f"{HERE}:{SYSTEM}"
-        return {
-            "runc": (f"{HERE}/runc", path, False),
-            "partita": (f"{self.folder}/ours/nvidia-container-runtime", f"{self.folder}/ours:{path}", True),
-            "NVIDIA": (f"{self.folder}/theirs/nvidia-container-runtime", f"{self.folder}/theirs:{path}", True),
-        }
+    def start_agent(self):
+        config = self.folder / "agent.yaml"
+        config.write_text("version: partita/v1\nlisten: unix:/run/partita-bench.sock\n", encoding="utf-8")
+        command = [str(self.node.build / "bin" / "partita"), "agent", "--config-file", str(config)]
+        self.node.machine.spawn("agent", command, {"PATH": SYSTEM})
+        deadline = time.monotonic() + SECONDS
+        while self.node.run(["test", "-e", PUBLISHED]).returncode != 0:
+            if time.monotonic() > deadline:
+                raise Failure(f"the agent publishes no {PUBLISHED}:\n{self.node.machine.last_words('agent')}")
+            time.sleep(0.05)
 
-    def bundle(self, name, asks):
+    def config(self, name):
+        """One that asks for a GPU, with the kernel's part of a driver, which on a real node is there."""
         config = json.loads((self.folder / "config.json").read_text(encoding="utf-8"))
         config["process"] |= {"args": ["/bin/sh"], "terminal": False}
         config["root"] = {"path": "rootfs", "readonly": False}
         config["linux"]["cgroupsPath"] = f"{self.node.machine.cgroup}/{name}"
-        if asks:
-            config["process"]["env"].append(f"NVIDIA_VISIBLE_DEVICES={DEVICE}")
-            # Requests by environment are believed of privileged containers, by both.
-            for kind in ("bounding", "effective", "permitted"):
-                config["process"]["capabilities"][kind].append("CAP_SYS_ADMIN")
-        return config
+        config["process"]["env"].append(f"NVIDIA_VISIBLE_DEVICES={DEVICE}")
+        # Requests by environment are believed of privileged containers, by both.
+        for kind in ("bounding", "effective", "permitted"):
+            config["process"]["capabilities"][kind].append("CAP_SYS_ADMIN")
+        config["mounts"].append({"destination": STATE, "type": "bind", "source": STATE, "options": ["rbind", "rw"]})
+        return config | {"hooks": {"createContainer": [driver_in_proc() | {"env": [f"PATH={SYSTEM}"]}]}}
 
     def measure(self, rounds):
-        """Name -> nanoseconds of each `create`; and those of ldconfig alone on such a root."""
+        """Side -> nanoseconds of each part, a list each, and of each hook."""
         order = {
             "rounds": rounds, "folder": str(self.folder), "image": str(self.folder / "image"),
-            "subjects": [
-                {"name": name, "runtime": runtime, "path": path, "config": self.bundle(name, asks), "asks": asks}
-                for name, (runtime, path, asks) in self.subjects().items()
+            "stand_in": str(self.folder / "stand-in"),
+            "sides": [
+                {
+                    "name": name, "runtime": f"{self.folder}/{folder}/nvidia-container-runtime",
+                    "path": f"{self.folder}/{folder}:{SYSTEM}", "config": self.config(name),
+                }
+                for name, folder in SIDES.items()
             ],
         }
-        said = self.node.check([sys.executable, "-B", str(BENCH / "create_containers.py")], stdin=json.dumps(order))
-        return json.loads(said)
+        # Longer than the node lets other commands run.
+        done = subprocess.run(
+            self.node.machine.enter([sys.executable, "-B", str(BENCH / "create_containers.py")]),
+            env={"PATH": SYSTEM, "HOME": "/root"}, input=json.dumps(order), text=True, capture_output=True, check=False,
+        )
+        if done.returncode != 0:
+            raise Failure(done.stderr.strip())
+        return json.loads(done.stdout)
 
 
 def measure(build, programs, rounds):
+    """Situation -> what Creation.measure says."""
     place = Place()
     try:
         creation = Creation(place, Path(build), programs)
         creation.start()
-        return creation.measure(rounds)
+        times = {"no agent runs": creation.measure(rounds)}
+        creation.start_agent()
+        return times | {"the agent runs": creation.measure(rounds)}
     finally:
         for trace in place.remove():
             print(f"left behind: {trace}", file=sys.stderr)
 
 
+def added(side):
+    """Of each round: what the runtime and the hooks add to runc, without ldconfig's own time."""
+    return [whole - runc - ldconfig for whole, runc, ldconfig in zip(side["whole"], side["runc"], side["ldconfig"])]
+
+
+def figure(nanoseconds):
+    """Median, and between which two values the middle half lies."""
+    low, middle, high = statistics.quantiles(nanoseconds, n=4)
+    return f"{middle / 1e6:.1f} ({low / 1e6:.1f} to {high / 1e6:.1f})"
+
+
+def table_of(sides, table):
+    middles = {name: statistics.median(added(side)) for name, side in sides.items()}
+    if min(middles.values()) <= 0:
+        raise Failure(f"a runtime that adds nothing was measured on too busy a machine: {middles}")
+    rows = [["ms: median (middle half)", *sides]]
+    for title, key in (
+        ("runc alone: the same config.json, without the hooks", "runc"),
+        ("runtime, runc and hooks", "whole"),
+        ("ldconfig's own time", "ldconfig"),
+    ):
+        rows.append([title, *(figure(side[key]) for side in sides.values())])
+    rows.append(["**added** by runtime and hooks, without ldconfig", *(figure(added(side)) for side in sides.values())])
+    rows.append(["times ours", *(f"{middle / middles['partita']:.1f}" for middle in middles.values())])
+    rows.append(["the runtime, alone", *(figure(side["runtime"]) for side in sides.values())])
+    for hook in sorted({hook for side in sides.values() for hook in side["hooks"]}):
+        figures = (figure(side["hooks"][hook]) if hook in side["hooks"] else "" for side in sides.values())
+        rows.append([f"hook `{hook}`, in its place", *figures])
+    return table(rows)
+
+
 def report(times, table):
-    medians = {name: statistics.median(values) / 1e6 for name, values in times.items()}
-    ldconfig = medians.pop("ldconfig")
-    added = {name: medians[name] - medians["runc"] - ldconfig for name in ("partita", "NVIDIA")}
-    if min(added.values()) <= 0:
-        raise Failure(f"a runtime that adds nothing was measured on too busy a machine: {medians}, ldconfig {ldconfig}")
-    rows = [["create", "median ms", "added ms, without ldconfig", "times ours"]]
-    for name, median in medians.items():
-        more = [f"{added[name]:.1f}", f"{added[name] / added['partita']:.1f}"] if name in added else ["", ""]
-        rows.append([name if name == "runc" else f"{name}'s runtime and hooks", f"{median:.1f}", *more])
-    rows.append(["ldconfig alone on that root", f"{ldconfig:.1f}", "", ""])
-    return "\n".join([
-        f"## Creating a container with one GPU by runc, no agent running (aim: {AIM_TIMES} times less added)",
-        "",
-        table(rows),
-    ])
+    lines = [f"## What runtime and hooks add to a container with one GPU by runc (aim: {AIM_TIMES} times less)", ""]
+    for situation, sides in times.items():
+        rounds = len(sides["partita"]["whole"])
+        lines += [f"{rounds} rounds, {situation}:", "", table_of(sides, table), ""]
+    return "\n".join(lines).rstrip()

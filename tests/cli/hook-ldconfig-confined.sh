@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # ldconfig runs from a sealed copy in memory, in namespaces of its own with the container as its root, without the
-# kernel's files, an environment, network, or a way to execute something. Debian's script beside ldconfig.real is not
+# kernel's files, an environment, network, or a way to execute something; it does not wait for the disk. Debian's script beside ldconfig.real is not
 # taken, one with a loader neither (CVE-2024-0135 to -0137). Its own failure is the hook's.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/hook_common.sh"
@@ -42,6 +42,8 @@ int main(int argc, char** argv) {
   fprintf(out, "chroot %s\n", strerror(errno));
   errno = 0, chown("/etc/spied", 1, 1);
   fprintf(out, "chown %s\n", strerror(errno));
+  // Of no file at all: whoever does not sync does not notice.
+  fprintf(out, "sync %d %d\n", fsync(-1), fdatasync(-1));
   fclose(out);
   fprintf(stderr, "the spy ends\n");
   return access("/etc/fail", F_OK) == 0 ? 3 : 0;
@@ -66,6 +68,7 @@ mount Operation not permitted
 mknod Operation not permitted
 chroot Operation not permitted
 chown Operation not permitted
+sync 0 0
 TEXT
 touch "$rootfs/etc/fail"
 run 1 hook update-ldcache --ldconfig-path "$work/spy"

@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -52,34 +53,54 @@ bool HasLoader(std::string_view file) {
 }
 
 // Debian's ldconfig was for long a script around the program beside it.
-base::Result<std::string> ReadProgram(std::string path) {
+base::Result<std::string> ProgramPath(std::string path) {
   if (path.starts_with('@')) path.erase(0, 1);
   if (!path.starts_with('/'))
     return MakeError(ErrorCode::kInvalid, "ldconfig is not named by its whole path: {}",
                      base::Quoted(path));
   if (base::Exists(path + ".real")) path += ".real";
-  TRY(program, base::ReadFile(path, kMostProgram));
-  if (!IsStaticProgram(program))
-    return MakeError(ErrorCode::kNotFound,
-                     "{} is no static program: it would be run by the image's loader", path);
-  return program;
+  return path;
 }
 
-base::Result<UniqueFd> Sealed(std::string_view program) {
+base::Result<UniqueFd> FileInMemory() {
   constexpr unsigned kFlags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
   constexpr unsigned kExecutable = 0x10;  // MFD_EXEC, Linux 6.3
   UniqueFd file(memfd_create("ldconfig", kFlags | kExecutable));
   if (!file.valid() && errno == EINVAL) file.Reset(memfd_create("ldconfig", kFlags));
   if (!file.valid()) return ErrnoError("make a file in memory for ldconfig");
-  while (!program.empty()) {
-    const ssize_t written = write(file.get(), program.data(), program.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoError("copy ldconfig into memory");
-    program.remove_prefix(static_cast<std::size_t>(written));
+  return file;
+}
+
+// By the kernel: its pages are never ours.
+base::Result<UniqueFd> SealedCopy(const UniqueFd& program) {
+  TRY(file, FileInMemory());
+  for (std::size_t copied = 0;;) {
+    const ssize_t count = sendfile(file.get(), program.get(), nullptr, kMostProgram);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return ErrnoError("copy ldconfig into memory");
+    if (count == 0) break;
+    copied += static_cast<std::size_t>(count);
+    if (copied > kMostProgram)
+      return MakeError(ErrorCode::kInvalid, "ldconfig has more than {} bytes", kMostProgram);
   }
   if (fcntl(file.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0)
     return ErrnoError("seal the copy of ldconfig");
   return file;
+}
+
+// What is judged is what is executed.
+base::Result<UniqueFd> ReadProgram(const std::string& named) {
+  TRY(path, ProgramPath(named));
+  const UniqueFd original(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!original.valid()) return ErrnoError(fmt::format("open {}", path));
+  TRY(program, SealedCopy(original));
+  std::array<char, 4096> beginning;
+  const ssize_t length = pread(program.get(), beginning.data(), beginning.size(), 0);
+  if (length < 0) return ErrnoError("read the copy of ldconfig");
+  if (!IsStaticProgram({beginning.data(), static_cast<std::size_t>(length)}))
+    return MakeError(ErrorCode::kNotFound,
+                     "{} is no static program: it would be run by the image's loader", path);
+  return program;
 }
 
 // The status of the child; nothing when it takes longer.
@@ -166,8 +187,7 @@ bool IsStaticProgram(std::string_view elf_file) {
 }
 
 base::Result<void> RunLdconfig(const base::RootDir& root, const LdconfigCall& call) {
-  TRY(bytes, ReadProgram(call.path));
-  TRY(program, Sealed(bytes));
+  TRY(program, ReadProgram(call.path));
   const UniqueFd output(memfd_create("ldconfig-output", MFD_CLOEXEC));
   if (!output.valid()) return ErrnoError("make a file in memory");
   std::vector<std::string> arguments{"ldconfig", "-f", "/etc/ld.so.conf", "-C", "/etc/ld.so.cache"};
