@@ -49,13 +49,33 @@ def added_hooks(config, asked):
                 yield stage, hook
 
 
-def with_clocks(config, asked, times):
+def verb(words):
+    """Of a hook's arguments: what it does. nvidia-ctk's hooks are behind a word of their own."""
+    return words[2] if words[1] == "hook" else words[1]
+
+
+def single(hook):
+    """One that does several in turn as hooks of their own."""
+    if hook["args"][1] != "in-turn":
+        return [hook]
+    parts = [[]]
+    for word in hook["args"][2:]:
+        if word == "--":
+            parts.append([])
+        else:
+            parts[-1].append(word)
+    return [hook | {"args": [hook["args"][0], *words]} for words in parts]
+
+
+def with_clocks(config, asked, split, times):
     """Each hook that the runtime added behind a program that takes its time."""
-    clocked = json.loads(json.dumps(config))
-    for number, (_, hook) in enumerate(added_hooks(clocked, asked)):
-        words = [f"{number}", hook["path"], *hook["args"]]
-        hook |= {"path": sys.executable, "args": [sys.executable, "-BIS", f"{HERE}/clocked_hook.py", times, *words]}
-    return clocked
+    clocked = json.loads(json.dumps(asked["hooks"]))
+    for stage, hook in added_hooks(config, asked):
+        for each in single(hook) if split else [hook]:
+            words = [times, verb(each["args"]), each["path"], *each["args"]]
+            clock = {"path": sys.executable, "args": [sys.executable, "-BIS", f"{HERE}/clocked_hook.py", *words]}
+            clocked.setdefault(stage, []).append(each | clock)
+    return config | {"hooks": clocked}
 
 
 class Creator:
@@ -105,16 +125,15 @@ class Creator:
         shutil.rmtree(bundle)
         return taken - nothing
 
-    def hooks_alone(self, side):
-        """Name -> nanoseconds, each in its place in a container's creation."""
+    def hooks_alone(self, side, split):
+        """What it does -> nanoseconds, each in its place in a container's creation."""
         times = os.path.join(self.order["folder"], "times")
-        names = [hook["args"][1] for _, hook in added_hooks(side["edited"], side["config"])]
-        self.create(side, "/usr/sbin/runc", with_clocks(side["edited"], side["config"], times))
+        self.create(side, "/usr/sbin/runc", with_clocks(side["edited"], side["config"], split, times))
         taken = {}
         with open(times, encoding="utf-8") as file:
             for line in file:
-                number, nanoseconds = line.split()
-                taken[names[int(number)]] = taken.get(names[int(number)], 0) + int(nanoseconds)
+                name, nanoseconds = line.split()
+                taken[name] = taken.get(name, 0) + int(nanoseconds)
         os.unlink(times)
         return taken
 
@@ -131,7 +150,8 @@ class Creator:
         times["whole"].append(whole)
         times["ldconfig"].append(ldconfig)
         times["runtime"].append(self.runtime_alone(side))
-        for name, taken in self.hooks_alone(side).items():
+        times["all hooks"].append(sum(self.hooks_alone(side, False).values()))
+        for name, taken in self.hooks_alone(side, True).items():
             times["hooks"].setdefault(name, []).append(taken)
 
 
@@ -141,7 +161,9 @@ def main():
     times = {}
     for side in order["sides"]:
         creator.learn(side)
-        times[side["name"]] = {"runc": [], "whole": [], "ldconfig": [], "runtime": [], "hooks": {}}
+        times[side["name"]] = {
+            "runc": [], "whole": [], "ldconfig": [], "runtime": [], "all hooks": [], "hooks": {},
+        }
     for number in range(order["rounds"]):
         # Who is first profits from nothing.
         for side in order["sides"] if number % 2 == 0 else reversed(order["sides"]):

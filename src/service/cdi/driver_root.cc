@@ -148,8 +148,12 @@ const std::vector<std::string>& DriverRoot::Names(const std::string& folder) con
 std::vector<std::string> DriverRoot::Match(const std::string& folder,
                                            std::string_view pattern) const {
   std::vector<std::string> paths;
-  for (const std::string& name : Names(folder)) {
-    if (MatchesPattern(name, pattern)) paths.push_back(base::JoinPath(folder, name));
+  // They are sorted, and dozens of patterns are asked for in folders of thousands.
+  const std::string_view stem = pattern.substr(0, pattern.find_first_of("*?"));
+  const std::vector<std::string>& names = Names(folder);
+  for (auto name = std::lower_bound(names.begin(), names.end(), stem);
+       name != names.end() && name->starts_with(stem); ++name) {
+    if (MatchesPattern(*name, pattern)) paths.push_back(base::JoinPath(folder, *name));
   }
   return paths;
 }
@@ -187,16 +191,17 @@ std::optional<std::string> DriverRoot::RealFile(const std::string& inside) const
     Result<std::string> real = root_.Resolve(inside);
     return real.ok() ? std::optional(*std::move(real)) : std::nullopt;
   }
-  const std::string_view folder = FolderOf(inside);
-  auto known = real_folders_.find(folder);
-  if (known == real_folders_.end()) {
-    Result<std::string> real = root_.Resolve(folder);
-    known =
-        real_folders_.emplace(folder, real.ok() ? std::optional(*std::move(real)) : std::nullopt)
-            .first;
-  }
-  if (!known->second) return std::nullopt;
-  return base::JoinPath(*known->second, NameOf(inside));
+  const std::optional<std::string>& folder = RealFolder(FolderOf(inside));
+  if (!folder) return std::nullopt;
+  return base::JoinPath(*folder, NameOf(inside));
+}
+
+const std::optional<std::string>& DriverRoot::RealFolder(std::string_view inside) const {
+  const auto known = real_folders_.find(inside);
+  if (known != real_folders_.end()) return known->second;
+  Result<std::string> real = root_.Resolve(inside);
+  return real_folders_.emplace(inside, real.ok() ? std::optional(*std::move(real)) : std::nullopt)
+      .first->second;
 }
 
 Search ReadSearch(const std::string& host_root) {
@@ -215,7 +220,10 @@ std::vector<std::string> FindLibraries(const DriverRoot& driver,
                                        const Search& search,
                                        std::string_view pattern) {
   Found found(driver);
+  std::set<std::string> looked;  // one of a merged /usr need not be read twice
   const auto look_in = [&](const std::string& folder) {
+    const std::optional<std::string>& real = driver.RealFolder(folder);
+    if (!real || !looked.insert(*real).second) return;
     for (const std::string& path : driver.Match(folder, pattern)) found.Add(path);
   };
   if (!search.library_paths.empty()) {

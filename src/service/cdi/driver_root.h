@@ -49,6 +49,8 @@ class DriverRoot {
   [[nodiscard]] bool IsFile(const std::string& inside) const;
   // The same file's path without links; nothing where it is no file.
   [[nodiscard]] std::optional<std::string> RealFile(const std::string& inside) const;
+  // Of a folder; nothing where its path leads nowhere.
+  [[nodiscard]] const std::optional<std::string>& RealFolder(std::string_view inside) const;
 
  private:
   DriverRoot(base::RootDir root, std::string on_host);
