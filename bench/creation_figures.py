@@ -143,11 +143,11 @@ def table_of(sides, table):
         rows.append([title, *(figure(side[key]) for side in sides.values())])
     rows.append(["**added** by runtime and hooks, without ldconfig", *(figure(added(side)) for side in sides.values())])
     rows.append(["times ours", *(f"{middle / middles['partita']:.1f}" for middle in middles.values())])
-    rows.append(["the runtime alone", *(figure(side["runtime"]) for side in sides.values())])
-    rows.append(["all hooks, with ldconfig", *(figure(side["all hooks"]) for side in sides.values())])
+    rows.append(["processor time: the runtime alone", *(figure(side["runtime"]) for side in sides.values())])
+    rows.append(["processor time: all hooks, with ldconfig", *(figure(side["all hooks"]) for side in sides.values())])
     for hook in sorted({hook for side in sides.values() for hook in side["hooks"]}):
         figures = (figure(side["hooks"][hook]) if hook in side["hooks"] else "" for side in sides.values())
-        rows.append([f"hook `{hook}`, as a process", *figures])
+        rows.append([f"processor time: `{hook}` as a process of its own", *figures])
     return table(rows)
 
 

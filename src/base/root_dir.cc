@@ -168,6 +168,26 @@ Result<void> PutInPlace(int directory,
   return ErrnoError(fmt::format("replace {}", called), reason);
 }
 
+Result<void> PutLinkIn(int directory,
+                       const std::string& name,
+                       const std::string& target,
+                       const std::string& called) {
+  std::array<char, PATH_MAX> text;
+  const ssize_t length = readlinkat(directory, name.c_str(), text.data(), text.size());
+  if (length >= 0 && std::string_view(text.data(), static_cast<std::size_t>(length)) == target)
+    return {};
+  TRY(beside, UnusedName());
+  if (symlinkat(target.c_str(), directory, beside.c_str()) != 0)
+    return ErrnoError(fmt::format("make a link beside {}", called));
+  return PutInPlace(directory, beside, name, called);
+}
+
+// Of something in a directory, and no other way to call a directory.
+bool IsName(std::string_view text) {
+  return !text.empty() && text != "." && text != ".." && text.size() <= NAME_MAX &&
+         text.find('\0') == std::string_view::npos;
+}
+
 FileFacts FactsOf(const struct stat& about) {
   return {about.st_mode, about.st_rdev, about.st_uid, about.st_gid,
           static_cast<std::uint64_t>(about.st_size)};
@@ -386,17 +406,25 @@ Result<void> RootDir::Rewrite(std::string_view path, std::string_view bytes, mod
 }
 
 Result<void> RootDir::PutLink(std::string_view target, std::string_view path) const {
-  TRY_VOID(CheckPath(target), "target of {}", Called(path));
-  TRY(place, Parent(path, true));
-  const auto& [directory, name] = place;
-  std::array<char, PATH_MAX> text;
-  const ssize_t length = readlinkat(directory.get(), name.c_str(), text.data(), text.size());
-  if (length >= 0 && std::string_view(text.data(), static_cast<std::size_t>(length)) == target)
-    return {};
-  TRY(beside, UnusedName());
-  if (symlinkat(std::string(target).c_str(), directory.get(), beside.c_str()) != 0)
-    return ErrnoError(fmt::format("make a link beside {}", Called(path)));
-  return PutInPlace(directory.get(), beside, name, Called(path));
+  const NewLink link{target, path};
+  return PutLinks({&link, 1});
+}
+
+Result<void> RootDir::PutLinks(std::span<const NewLink> links) const {
+  std::optional<std::string_view> above;
+  UniqueFd directory;
+  for (const auto& [target, path] : links) {
+    TRY_VOID(CheckPath(target), "target of {}", Called(path));
+    const std::string_view folder = path.substr(0, path.rfind('/') + 1);
+    std::string name(path.substr(folder.size()));
+    if (above != folder || !IsName(name)) {
+      TRY(place, Parent(path, true));
+      directory = std::move(place.first);
+      above = folder;
+    }
+    TRY_VOID(PutLinkIn(directory.get(), name, std::string(target), Called(path)));
+  }
+  return {};
 }
 
 }  // namespace partita::base

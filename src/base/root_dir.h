@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -94,6 +95,11 @@ class RootDir {
   // A link with this text, in the place of whatever was there but a directory; done when it is
   // there. Missing directories are made (0755).
   [[nodiscard]] Result<void> PutLink(std::string_view target, std::string_view path) const;
+  // One after the other, until one fails. A folder that neighbours have in common is gone to once.
+  struct NewLink {
+    std::string_view target, path;
+  };
+  [[nodiscard]] Result<void> PutLinks(std::span<const NewLink> links) const;
 
  private:
   [[nodiscard]] Result<std::vector<std::string>> ListSome(std::string_view path,

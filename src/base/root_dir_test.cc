@@ -258,6 +258,30 @@ TEST_F(RootDirTest, ALinkThatIsThereIsLeftAlone) {
   EXPECT_EQ(before.st_ino, after.st_ino);
 }
 
+TEST_F(RootDirTest, PutsLinksOneAfterTheOther) {
+  Link("usr", "in/door");
+  const RootDir::NewLink links[] = {{"1", "/usr/lib/a"},  {"2", "/usr/lib/b"}, {"3", "/usr/lib/a"},
+                                    {"4", "/usr/new/c"},  {"5", "d"},          {"6", "e"},
+                                    {"7", "/door/lib/f"}, {"8", "/../out/g"}};
+  ASSERT_TRUE(Root().PutLinks(links).ok());
+  for (const auto& [text, path] :
+       {std::pair("3", "/usr/lib/a"), std::pair("2", "/usr/lib/b"), std::pair("4", "/usr/new/c"),
+        std::pair("5", "/d"), std::pair("6", "/e"), std::pair("7", "/usr/lib/f"),
+        std::pair("8", "/out/g")})
+    EXPECT_EQ(*Root().ReadLink(path), text) << path;
+  // Each is checked, whether its folder is known or not.
+  for (const char* bad : {"/etc/", "/etc/.", "/etc/.."}) {
+    const RootDir::NewLink two[] = {{"1", "/etc/before"}, {"2", bad}, {"3", "/etc/after"}};
+    EXPECT_EQ(Code(Root().PutLinks(two)), ErrorCode::kInvalid) << bad;
+  }
+  const RootDir::NewLink target[] = {{"1", "/etc/before"}, {std::string_view("\0x", 2), "/etc/x"}};
+  EXPECT_EQ(Code(Root().PutLinks(target)), ErrorCode::kInvalid);
+  const std::string longer = "/etc/" + std::string(256, 'x');
+  const RootDir::NewLink name[] = {{"1", "/etc/before"}, {"2", longer}};
+  EXPECT_EQ(Code(Root().PutLinks(name)), ErrorCode::kInvalid);
+  EXPECT_FALSE(Root().Look("/etc/after").ok());
+}
+
 TEST_F(RootDirTest, TakesADescriptor) {
   UniqueFd directory(open((top_ + "/in").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const RootDir root = *RootDir::At(std::move(directory), "the image");

@@ -21,8 +21,9 @@ base::Result<std::vector<LinkToMake>> ParseLinks(std::span<const std::string> li
 }
 
 base::Result<void> CreateSymlinks(const HookCall& call, std::span<const LinkToMake> links) {
-  for (const LinkToMake& link : links) TRY_VOID(call.root.PutLink(link.target, link.path));
-  return {};
+  std::vector<base::RootDir::NewLink> all;
+  for (const LinkToMake& link : links) all.push_back({link.target, link.path});
+  return call.root.PutLinks(all);
 }
 
 base::Result<void> RunCreateSymlinks(std::span<const std::string> arguments,

@@ -83,8 +83,10 @@ base::Result<void> RunRestrictProc(std::span<const std::string> arguments,
   TRY(flags, Flags::Parse(arguments, kOnlyTheState));
   TRY(call, input.Read(flags.Value("container-spec")));
   TRY(host, RootDir::Open("/"));
-  const HostProc shown = ReadHostProc(host);
-  TRY(held, HoldProc(host, ViewFor(ReadInjectedNodes(call->root, shown.caps_major), shown)));
+  HostProc proc = ReadHostGpus(host);
+  const InjectedNodes nodes = ReadInjectedNodes(call->root, proc.caps_major);
+  if (!nodes.capabilities.empty()) proc = ReadHostProc(host);
+  TRY(held, HoldProc(host, ViewFor(nodes, proc)));
   return ShowProc(call->root, held);
 }
 

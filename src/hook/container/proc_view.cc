@@ -116,6 +116,12 @@ std::optional<std::uint32_t> MajorOf(std::string_view proc_devices, std::string_
 }
 
 HostProc ReadHostProc(const RootDir& host) {
+  HostProc proc = ReadHostGpus(host);
+  ReadAccess(host, "", 0, proc);
+  return proc;
+}
+
+HostProc ReadHostGpus(const RootDir& host) {
   HostProc proc;
   const base::Result<std::string> devices = host.Read("/proc/devices", kMostText);
   if (devices.ok()) proc.caps_major = MajorOf(*devices, "nvidia-caps");
@@ -126,7 +132,6 @@ HostProc ReadHostProc(const RootDir& host) {
     const auto minor = text.ok() ? NumberOf(*text, "Device Minor") : std::nullopt;
     if (minor) proc.gpus.emplace(*minor, name);
   }
-  ReadAccess(host, "", 0, proc);
   return proc;
 }
 

@@ -40,6 +40,8 @@ struct HostProc {
 };
 // `host` is the host's root directory.
 [[nodiscard]] HostProc ReadHostProc(const base::RootDir& host);
+// Without `access`: the files of all instances need not be read for a container that has none.
+[[nodiscard]] HostProc ReadHostGpus(const base::RootDir& host);
 
 // Minors of the driver's nodes in a container's /dev and /dev/nvidia-caps. Numbers alone decide: a
 // name is whatever an image likes, and neither directory may be a link.

@@ -33,8 +33,24 @@ bool IsOwn(const Value& hook, std::string_view program) {
          hook.members().size() == 3;
 }
 
+const std::string& NameOf(const Value& hook) { return hook.Find("args")->items()[1].AsString(); }
+
+// restrict-proc shows the driver's parameters as disable-device-node-modification would, with all
+// around them.
+std::vector<Value> WithoutCovered(std::span<const Value> hooks) {
+  std::vector<Value> left(hooks.begin(), hooks.end());
+  const auto last = std::find_if(left.rbegin(), left.rend(),
+                                 [](const Value& hook) { return NameOf(hook) == "restrict-proc"; });
+  left.erase(std::remove_if(left.begin(), last.base(),
+                            [](const Value& hook) {
+                              return NameOf(hook) == "disable-device-node-modification";
+                            }),
+             last.base());
+  return left;
+}
+
 Value Joined(std::span<const Value> hooks) {
-  if (hooks.size() == 1) return hooks.front();
+  if (hooks.size() == 1) return hooks.front();  // the only one that was left
   Value words = Value::List().Add(std::string(kName)).Add(std::string(kInTurn));
   for (const Value& hook : hooks) {
     if (&hook != &hooks.front()) words.Add(std::string(kThen));
@@ -58,7 +74,7 @@ std::vector<Value> InTurn(std::span<const Value> hooks, std::string_view program
              *hooks[count].Find("env") == *hooks.front().Find("env"))
         ++count;
     }
-    joined.push_back(Joined(hooks.first(count)));
+    joined.push_back(count == 1 ? hooks.front() : Joined(WithoutCovered(hooks.first(count))));
     hooks = hooks.subspan(count);
   }
   return joined;

@@ -29,6 +29,18 @@ TEST(InTurn, NeighboursBecomeOne) {
             Hook(R"("in-turn","a","--link","x::y","--","b","--","c","")") + "\n");
 }
 
+TEST(InTurn, WhatALaterOneCoversIsLeftOut) {
+  const std::string protect = Hook(R"("disable-device-node-modification")");
+  const std::string restrict = Hook(R"("restrict-proc")"), a = Hook(R"("a")");
+  EXPECT_EQ(Joined(a + "," + protect + "," + restrict),
+            Hook(R"("in-turn","a","--","restrict-proc")") + "\n");
+  EXPECT_EQ(Joined(protect + "," + restrict), restrict + "\n");
+  EXPECT_EQ(Joined(restrict + "," + protect),
+            Hook(R"("in-turn","restrict-proc","--","disable-device-node-modification")") + "\n");
+  EXPECT_EQ(Joined(a + "," + protect),
+            Hook(R"("in-turn","a","--","disable-device-node-modification")") + "\n");
+}
+
 TEST(InTurn, TheOrderStays) {
   const std::string other = R"({"path":"/other","args":["nvidia-cdi-hook","a"],"env":["A=b"]})";
   const std::string a = Hook(R"("a")"), b = Hook(R"("b")");
