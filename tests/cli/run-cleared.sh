@@ -30,6 +30,12 @@ SCRIPT
 chmod +x "$work/failing/runc"
 run 5 on_node env PATH="$work/failing:$PATH" partita run --image "$work/image" --gpu 0 -- bash
 all_cleared
+# But what a container that lives needs stays, where runc cannot delete it.
+sed -i 's/state.json.new/state.json/' "$work/failing/runc"
+run 5 on_node env PATH="$work/failing:$PATH" partita run --image "$work/image" --gpu 0 -- bash
+until ! pgrep -f "partita run --image $work/image" >/dev/null; do :; done
+[ -n "$(find "$PARTITA_RUN_DIR" -name state.json)" ] || fail "the state of a container is gone"
+rm -r "$PARTITA_RUN_DIR"/container-*
 
 # A signal as soon as it makes a directory, starts a process, waits for it, mounts. In a cgroup of the test's own: what
 # stays there is seen.
