@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # A full disk under the CDI files: the agent says so and goes on, the old file stays whole, nothing is left beside it,
 # and the new one comes when there is room.
+# With mounts of its own: other tests look whether the host has new ones.
+if [ -z "${own_mounts:-}" ]; then own_mounts=1 exec unshare --mount "$0"; fi
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/agent_common.sh"
 

@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # A full or read-only disk where a container is made: a clear error, the container refused, and neither half a file nor
 # a changed one is left.
+# With mounts of its own: other tests look whether the host has new ones.
+if [ -z "${own_mounts:-}" ]; then own_mounts=1 exec unshare --mount "$0"; fi
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/runtime_common.sh"
 source "$(dirname "$0")/hook_common.sh"

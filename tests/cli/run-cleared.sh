@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # Nothing half done stays of a run that fails or is ended at any point: a full disk, a runc that fails, a signal between
 # making something and telling the process that clears up, a signal to that process.
+# With mounts of its own: other tests look whether the host has new ones.
+if [ -z "${own_mounts:-}" ]; then own_mounts=1 exec unshare --mount "$0"; fi
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/run_common.sh"
 make_image "$work/image"
