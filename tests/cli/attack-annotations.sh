@@ -10,7 +10,7 @@ toml cdi
 # annotated KEY VALUE [ENTRY…]: a container with this annotation, any bytes, and this environment.
 annotated() {
   bundle "${@:3}"
-  python3 - "$config" "$1" "$2" <<'PY'
+  python3 -ISB - "$config" "$1" "$2" <<'PY'
 import json, sys
 path, key, value = sys.argv[1:]
 if value.startswith("@"):
@@ -28,7 +28,7 @@ refuses() {
   refused
   complains "nvidia-container-runtime: error: could not apply required modification to OCI specification: "
   # One line each, of JSON, whatever the annotation has.
-  python3 -c 'import json, sys
+  python3 -ISB -c 'import json, sys
 lines = [json.loads(line) for line in open(sys.argv[1])]
 assert lines and all(line["level"] in ("info", "warning", "error", "debug") for line in lines), lines' "$work/log" || fail "the log: $(cat -v "$work/log")"
   [ "$(wc -c <"$work/err")" -lt 100000 ] || fail "it says $(wc -c <"$work/err") bytes"
@@ -49,9 +49,9 @@ nvidia-container-runtime: error: forged' $'nvidia.com/gpu=0\x01' $'nvidia.com/gp
   'runtime.nvidia.com/gpu=0,nvidia.com/gpu=0'; do
   annotated $key "$value"
   refuses
-  annotated "$key/../../../etc" "$value"
-  refuses
 done
+annotated "$key/../../../etc" ../../etc=0
+refuses
 
 # Large ones: of 8 MiB, and of a hundred thousand devices, which are all the same or all unknown.
 python3 -c 'print("nvidia.com/gpu=" + "9" * (8 << 20), end="")' >"$work/long"

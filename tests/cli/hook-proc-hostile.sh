@@ -97,23 +97,23 @@ done
 # Short of descriptors, a hook protects or fails.
 cat >"$work/inside" <<'SCRIPT'
 set -euo pipefail
-mount --bind "$rootfs" "$rootfs"
-eval "$mounts"
-mount --make-rprivate "$rootfs"
-(ulimit -n "$limit" && exec -a nvidia-cdi-hook "$PARTITA_BIN/partita-hook" "$hook") <"$work/state" 2>"$work/said" || { [ -s "$work/said" ] && exit 0; }
-# It says that it is done.
-echo done
-grep -x "ModifyDeviceFiles: 0" "$rootfs/proc/driver/nvidia/params"
-[ "$hook" != restrict-proc ] || [ -z "$(ls "$rootfs/proc/driver/nvidia/gpus")" ]
-SCRIPT
-export limit
-for name in restrict-proc disable-device-node-modification; do
+protected() { grep -qx "ModifyDeviceFiles: 0" "$rootfs/proc/driver/nvidia/params" && [ "$1" != restrict-proc -o -z "$(ls "$rootfs/proc/driver/nvidia/gpus")" ]; }
+export -f protected
+for hook in restrict-proc disable-device-node-modification; do
   reached=no
   for limit in {4..24}; do
-    image
-    hook=$name
-    container 0
-    ! grep -qx done "$work/out" || reached=yes
+    said=$(unshare --mount --propagation private bash -c '
+      mount --bind "$rootfs" "$rootfs" && mount --rbind /proc "$rootfs/proc"
+      if (ulimit -n "$0" && exec -a nvidia-cdi-hook "$PARTITA_BIN/partita-hook" "$1") <"$work/state" 2>"$work/said"; then
+        protected "$1" && echo done || echo "not protected"
+      else
+        [ -s "$work/said" ] && echo failed || echo "failed in silence"
+      fi' "$limit" "$hook")
+    [ "$said" != done ] || reached=yes
+    case $said in done | failed) ;; *) echo "$hook with $limit descriptors: $said"; exit 1 ;; esac
   done
-  [ $reached = yes ] || fail "$name needs more descriptors than anybody has"
+  [ $reached = yes ] || { echo "$hook needs more descriptors than anybody has"; exit 1; }
 done
+SCRIPT
+image
+container 0
