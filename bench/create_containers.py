@@ -16,23 +16,18 @@ LIBRARY = "usr/lib/x86_64-linux-gnu/libcuda.so"  # a link that a hook makes
 
 
 def timed(command, environment, errors):
-    """Output goes to a file: the container holds it open."""
+    """Nanoseconds, and those of processor time, of it and of all that it waited for: a busy machine hardly changes that.
+    Output goes to a file: the container holds it open."""
     with open(errors, "w+b") as file:
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
         start = time.monotonic_ns()
         done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=False)
         taken = time.monotonic_ns() - start
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
         file.seek(0)
         if done.returncode != 0:
             sys.exit(f"{' '.join(command)} exited {done.returncode}: {file.read().decode(errors='replace')}")
-    return taken
-
-
-def processor_time(command, environment, errors):
-    """Of it and of all that it waited for: a busy machine hardly changes that."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    timed(command, environment, errors)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return int((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e9)
+    return taken, int((after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime) * 1e9)
 
 
 def read_json(path):
@@ -107,7 +102,7 @@ class Creator:
         bundle, errors = self.bundle(config)
         environment = {"PATH": side["path"], "HOME": "/root"}
         name = f"c{self.number}"
-        taken = timed([runtime, "--root", self.state, "create", "--bundle", bundle, name], environment, errors)
+        taken, _ = timed([runtime, "--root", self.state, "create", "--bundle", bundle, name], environment, errors)
         if os.path.lexists(os.path.join(bundle, "rootfs", LIBRARY)) != hooked:
             sys.exit(f"{side['name']}: libcuda.so is {'not ' if hooked else ''}in the container")
         seen = look(bundle, name)
@@ -125,12 +120,12 @@ class Creator:
         return timed([*LDCONFIG, "-r", root], {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, os.path.join(bundle, "said"))
 
     def runtime_alone(self, side):
-        """Before a stand-in for runc that does nothing, less that stand-in."""
+        """Processor time before a stand-in for runc that does nothing, less that stand-in."""
         bundle, errors = self.bundle(side["config"])
         environment = {"PATH": f"{self.order['stand_in']}:{side['path']}", "HOME": "/root"}
         words = ["--root", self.state, "create", "--bundle", bundle, "none"]
-        nothing = processor_time([os.path.join(self.order["stand_in"], "runc"), *words], environment, errors)
-        taken = processor_time([side["runtime"], *words], environment, errors)
+        _, nothing = timed([os.path.join(self.order["stand_in"], "runc"), *words], environment, errors)
+        _, taken = timed([side["runtime"], *words], environment, errors)
         shutil.rmtree(bundle)
         return taken - nothing
 
@@ -157,7 +152,8 @@ class Creator:
         times["runc"].append(self.create(side, "/usr/sbin/runc", plain, hooked=False)[0])
         whole, ldconfig = self.create(side, side["runtime"], side["config"], look=self.ldconfig)
         times["whole"].append(whole)
-        times["ldconfig"].append(ldconfig)
+        times["ldconfig"].append(ldconfig[0])
+        times["ldconfig, processor"].append(ldconfig[1])
         times["runtime"].append(self.runtime_alone(side))
         times["all hooks"].append(sum(self.hooks_alone(side, False).values()))
         for name, taken in self.hooks_alone(side, True).items():
@@ -171,7 +167,7 @@ def main():
     for side in order["sides"]:
         creator.learn(side)
         times[side["name"]] = {
-            "runc": [], "whole": [], "ldconfig": [], "runtime": [], "all hooks": [], "hooks": {},
+            "runc": [], "whole": [], "ldconfig": [], "ldconfig, processor": [], "runtime": [], "all hooks": [], "hooks": {},
         }
     for number in range(order["rounds"]):
         # Who is first profits from nothing.

@@ -124,30 +124,48 @@ def added(side):
     return [whole - runc - ldconfig for whole, runc, ldconfig in zip(side["whole"], side["runc"], side["ldconfig"])]
 
 
+def processor(side):
+    """The same as processor time, which is of the runtime and the hooks alone."""
+    return [
+        runtime + hooks - ldconfig
+        for runtime, hooks, ldconfig in zip(side["runtime"], side["all hooks"], side["ldconfig, processor"])
+    ]
+
+
 def figure(nanoseconds):
     """Median, and between which two values the middle half lies."""
     low, middle, high = statistics.quantiles(nanoseconds, n=4)
     return f"{middle / 1e6:.1f} ({low / 1e6:.1f} to {high / 1e6:.1f})"
 
 
+def compared(title, per_side):
+    """A row, and one that says how many times ours that is."""
+    middles = [statistics.median(values) for values in per_side]
+    if min(middles) <= 0:
+        raise Failure(f"{title}: nothing is added, which was measured on too busy a machine: {middles}")
+    return [
+        [f"**{title}**", *(figure(values) for values in per_side)],
+        ["times ours", *(f"{middle / middles[0]:.1f}" for middle in middles)],
+    ]
+
+
 def table_of(sides, table):
-    middles = {name: statistics.median(added(side)) for name, side in sides.items()}
-    if min(middles.values()) <= 0:
-        raise Failure(f"a runtime that adds nothing was measured on too busy a machine: {middles}")
     rows = [["ms: median (middle half)", *sides]]
-    for title, key in (
-        ("runc alone: the same config.json, without the hooks", "runc"),
-        ("runtime, runc and hooks", "whole"),
-        ("ldconfig's own time", "ldconfig"),
-    ):
+
+    def add(title, key):
         rows.append([title, *(figure(side[key]) for side in sides.values())])
-    rows.append(["**added** by runtime and hooks, without ldconfig", *(figure(added(side)) for side in sides.values())])
-    rows.append(["times ours", *(f"{middle / middles['partita']:.1f}" for middle in middles.values())])
-    rows.append(["processor time: the runtime alone", *(figure(side["runtime"]) for side in sides.values())])
-    rows.append(["processor time: all hooks, with ldconfig", *(figure(side["all hooks"]) for side in sides.values())])
+
+    add("runc alone: the same config.json, without the hooks", "runc")
+    add("runtime, runc and hooks", "whole")
+    add("ldconfig's own time", "ldconfig")
+    rows.extend(compared("added, without ldconfig", [added(side) for side in sides.values()]))
+    add("processor time of the runtime", "runtime")
+    add("of the hooks, with ldconfig", "all hooks")
+    add("of ldconfig alone", "ldconfig, processor")
+    rows.extend(compared("of both, without ldconfig", [processor(side) for side in sides.values()]))
     for hook in sorted({hook for side in sides.values() for hook in side["hooks"]}):
         figures = (figure(side["hooks"][hook]) if hook in side["hooks"] else "" for side in sides.values())
-        rows.append([f"processor time: `{hook}` as a process of its own", *figures])
+        rows.append([f"of `{hook}`, called alone", *figures])
     return table(rows)
 
 
