@@ -1,5 +1,6 @@
 #include "hook/runtime/in_turn.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -58,7 +59,7 @@ TEST(InTurn, WhatWouldChangeItsMeaningStaysAlone) {
         std::string(R"({"path":"/p","args":["nvidia-cdi-hook"],"env":["A=b"]})"),
         std::string(R"({"path":"/p","args":["nvidia-ctk","hook"],"env":["A=b"]})"),
         std::string(R"({"path":"/p","env":["A=b"]})")}) {
-    EXPECT_EQ(Joined(a + "," + odd + "," + a), a + "\n" + odd + "\n" + a + "\n");
+    EXPECT_EQ(Joined(fmt::format("{0},{1},{0}", a, odd)), fmt::format("{0}\n{1}\n{0}\n", a, odd));
   }
 }
 
