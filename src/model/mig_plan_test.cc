@@ -93,6 +93,17 @@ TEST(PlanGpu, NamesWhoHoldsAGpuWhoseModeMustChange) {
   EXPECT_EQ(plan.blockers[0].name, "dcgm");
 }
 
+TEST(PlanGpu, ChangesNoModeUnderHoldersThatNobodyCanList) {
+  for (const auto* product : {kA100, kH100}) {
+    Gpu gpu = ProductGpu(product);
+    gpu.processes_error = base::Error(base::ErrorCode::kInternal, "no list");
+    const GpuPlan plan = Planned(gpu, Divided(gpu, ""));
+    ASSERT_EQ(plan.mode, ModeChange::kEnable);
+    EXPECT_TRUE(plan.blockers_unknown) << "nothing has to go, but the mode is everybody's";
+    EXPECT_TRUE(plan.Blocked());
+  }
+}
+
 TEST(PlanGpu, OnlyResetsForAModeThatIsPending) {
   Gpu gpu = ProductGpu(kA100);
   gpu.mig->pending_enabled = true;
