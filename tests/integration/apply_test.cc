@@ -355,6 +355,24 @@ TEST(ApplyTest, PutsEverythingBackWhenItIsStopped) {
                                       "GPU 1: put back as it was: MIG on: 7g.40gb@0"}));
 }
 
+TEST(ApplyTest, LeavesAGpuAloneThatItHasNotTouchedWhenItIsStopped) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0, 1", "7g.40gb: 1"));
+  std::atomic<bool> stop = false;
+  node.on_step = [&](const std::string& step) {
+    ASSERT_TRUE(step.starts_with("GPU 0: ")) << step;
+    if (stop.exchange(true)) return;
+    node.machine().Change(
+        [](const sim::Machine&, sim::Slot& slot) { sim::DestroyAllInstances(slot.gpus[1]); });
+  };
+  const base::Result<ApplyReport> result = node.Apply(Some("0, 1", "1g.5gb: 2"), {}, &stop);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_EQ(ErrorTexts(*result),
+            (std::vector<std::string>{"stopped before it was done",
+                                      "GPU 0: put back as it was: MIG on: 7g.40gb@0"}));
+  EXPECT_EQ(node.Layout(1), "MIG on: empty") << "as somebody else made it";
+}
+
 TEST(ApplyTest, HearsAStopInTheSecondAttemptToo) {
   NodeUnderChange node("dgx-a100-40");
   ExpectApplied(node, Some("0", "7g.40gb: 1"));
