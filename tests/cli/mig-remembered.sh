@@ -45,6 +45,13 @@ cp "$work/before" "$memory"
 run 0 on_node "$work/nvidia-mig-parted" apply -f "$work/mig.yaml" -c slices
 cmp "$memory" "$work/wanted" || fail "what was there already is not remembered"
 
+# Nor does it matter what cannot be read of a GPU that nobody meant.
+partita-sim fault call nvmlDeviceGetMigMode --fail UNKNOWN --gpu 5 --node "$node" >/dev/null
+run 0 on_node partita mig apply --gpu 2 --want 3g.20gb,2g.10gb
+if grep "will not come back" "$work/err"; then fail "a GPU that nobody meant is asked"; fi
+! cmp -s "$memory" "$work/wanted" || fail "it is not remembered beside a GPU that cannot be read"
+partita-sim fault clear --all --node "$node" >/dev/null
+
 # Deleting it is how to forget: not even the one before comes back.
 [ -e "$memory.bak" ] || fail "the one before is not kept"
 rm "$memory"
