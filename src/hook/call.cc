@@ -51,11 +51,6 @@ std::string Described(const std::string& path) {
 constexpr const char* kOwnRoot =
     "root.path of the bundle's config.json must lead to the container's own directory";
 
-base::Error NoRoot(const std::string& path, int reason) {
-  return base::ErrnoError(fmt::format("open the container's root {}", Described(path)), reason)
-      .WithHint(kOwnRoot);
-}
-
 // Only where the state does not tell: a rootless runtime's bundle may be unreadable here
 // (nvidia-container-toolkit #648).
 base::Result<std::string> RootPath(const oci::State& state, std::optional<base::RootDir>& bundle) {
@@ -81,30 +76,37 @@ base::Result<base::RootDir> OpenRoot(const oci::State& state) {
                      "bundle is named by its whole path",
                      path);
   const std::string whole = base::JoinPath(state.bundle, path);
-  if (!bundle) return OpenContainerRoot(whole);
-  base::UniqueFd fd(openat(bundle->fd(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return NoRoot(whole, errno);
+  return bundle ? OpenContainerRoot(*bundle, path, whole) : OpenContainerRoot(whole);
+}
+
+base::Result<base::RootDir> OpenRootAt(int directory,
+                                       const std::string& path,
+                                       const std::string& whole) {
+  if (path.find('\0') != std::string::npos)
+    return MakeError(ErrorCode::kInvalid, "the container's root has a NUL byte in its path");
+  base::UniqueFd fd(openat(directory, path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!fd.valid()) {
+    const int reason = errno;
+    return base::ErrnoError(fmt::format("open the container's root {}", Described(whole)), reason)
+        .WithHint(kOwnRoot);
+  }
   TRY(root, base::RootDir::At(std::move(fd), whole));
-  return NotTheHosts(std::move(root));
+  TRY(host, IsHostRoot(root));
+  if (!host) return root;
+  return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's", Described(whole))
+      .WithHint(kOwnRoot);
 }
 
 }  // namespace
 
-base::Result<base::RootDir> NotTheHosts(base::RootDir root) {
-  TRY(host, IsHostRoot(root));
-  if (!host) return root;
-  return MakeError(ErrorCode::kInvalid, "the container's root {} is the host's",
-                   Described(root.name()))
-      .WithHint(kOwnRoot);
+base::Result<base::RootDir> OpenContainerRoot(const std::string& path) {
+  return OpenRootAt(AT_FDCWD, path, path);
 }
 
-base::Result<base::RootDir> OpenContainerRoot(const std::string& path) {
-  if (path.find('\0') != std::string::npos)
-    return MakeError(ErrorCode::kInvalid, "the container's root has a NUL byte in its path");
-  base::UniqueFd fd(open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return NoRoot(path, errno);
-  TRY(root, base::RootDir::At(std::move(fd), path));
-  return NotTheHosts(std::move(root));
+base::Result<base::RootDir> OpenContainerRoot(const base::RootDir& bundle,
+                                              const std::string& path,
+                                              const std::string& whole) {
+  return OpenRootAt(bundle.fd(), path, whole);
 }
 
 base::Result<oci::State> ReadState(std::string_view container_spec) {

@@ -36,6 +36,9 @@ class CallInput {
 
 // A container's root by its path; the host's own is refused (kInvalid).
 [[nodiscard]] base::Result<base::RootDir> OpenContainerRoot(const std::string& path);
-[[nodiscard]] base::Result<base::RootDir> NotTheHosts(base::RootDir root);
+// The same, relative to a bundle that is held; `whole` is what messages call it.
+[[nodiscard]] base::Result<base::RootDir> OpenContainerRoot(const base::RootDir& bundle,
+                                                            const std::string& path,
+                                                            const std::string& whole);
 
 }  // namespace partita::hook

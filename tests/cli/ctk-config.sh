@@ -49,6 +49,10 @@ run 0 partita runtime config --config "$work/mine.toml" --in-place --set feature
 [ "$(stat -c %a "$work/mine.toml")" = 640 ] || fail "another mode"
 grep -qx 'restrict-proc = true' "$work/mine.toml" || fail "not in place"
 
+# A file that somebody names is meant to be there.
+run 0 partita runtime config --config "$work/mien.toml"
+complains "$work/mien.toml is not there: this is of the defaults"
+
 # Refused, and nothing is written.
 cp "$work/mine.toml" "$work/before"
 refuses() {

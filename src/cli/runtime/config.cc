@@ -27,6 +27,7 @@ std::optional<std::string> Variable(const char* name) {
 
 struct Wish {
   std::string from;
+  bool named = false;             // by the user: the file is meant to be there
   std::optional<std::string> to;  // absent: standard output
   std::vector<std::string> assignments;
   bool defaults = false;
@@ -35,6 +36,7 @@ struct Wish {
 Result<Wish> ReadWish(const Invocation& invocation) {
   Wish wish;
   wish.from = invocation.Get("config").value_or(config::ToolkitConfigPath(Variable));
+  wish.named = invocation.Has("config");
   wish.assignments = invocation.GetAll("set");
   wish.defaults = invocation.Has("default");
   if (!invocation.arguments().empty()) wish.to = invocation.arguments().front();
@@ -52,6 +54,7 @@ Result<std::string> MakeText(const Wish& wish) {
   if (!wish.defaults) {
     Result<std::string> read = base::ReadRegularFile(wish.from, config::Document::kMaxBytes);
     if (!read.ok() && read.error().code() != ErrorCode::kNotFound) return read;
+    if (!read.ok() && wish.named) Warn(wish.from + " is not there: this is of the defaults");
     if (read.ok()) text = *std::move(read);
   }
   TRY(file, config::TomlText::Parse(std::move(text), wish.from));

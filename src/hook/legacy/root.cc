@@ -24,11 +24,7 @@ base::Result<RootDir> OpenInBundle(const BundleRead& bundle, const std::string& 
   if (about.st_dev != bundle.device || about.st_ino != bundle.file)
     return MakeError(ErrorCode::kConflict, "the bundle {} is another directory than it was",
                      bundle.path);
-  const std::string whole = base::JoinPath(bundle.path, path);
-  UniqueFd fd(openat(opened.fd(), path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!fd.valid()) return ErrnoError(fmt::format("the container's root: open directory {}", whole));
-  TRY(root, RootDir::At(std::move(fd), whole));
-  return NotTheHosts(std::move(root));
+  return OpenContainerRoot(opened, path, base::JoinPath(bundle.path, path));
 }
 
 base::Result<void> CheckOwnMount(const RootDir& root) {
