@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include "base/environment.h"
+
 namespace partita::cli {
 
 base::Result<CommandOptions> ReadCommandOptions(const base::Invocation& invocation) {
@@ -13,7 +15,7 @@ base::Result<CommandOptions> ReadCommandOptions(const base::Invocation& invocati
   options.format = format;
   options.wish = {invocation.Get("width"), invocation.Get("color").value_or("auto"),
                   invocation.Has("ascii")};
-  TRY(look, ChooseLook(options.wish, Terminal::Of(STDOUT_FILENO), ProcessEnvironment));
+  TRY(look, ChooseLook(options.wish, Terminal::Of(STDOUT_FILENO), base::ReadVariable));
   options.look = look;
   options.gpus = invocation.GetAll("gpu");
   return options;

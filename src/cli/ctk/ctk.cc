@@ -1,11 +1,11 @@
 #include "cli/ctk/ctk.h"
 
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <vector>
 
 #include "base/command_line.h"
+#include "base/environment.h"
 #include "cli/commands.h"
 #include "cli/ctk/translate.h"
 #include "cli/report_error.h"
@@ -14,16 +14,12 @@
 namespace partita::cli {
 namespace {
 
-std::optional<std::string> Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 base::Result<std::string> DriverRoot(const std::string& config_file) {
   std::vector<std::string> warnings;
   const bool named = !config_file.empty();
-  TRY(config, config::LoadToolkitConfig(named ? config_file : config::ToolkitConfigPath(Variable),
-                                        named, &warnings));
+  TRY(config,
+      config::LoadToolkitConfig(named ? config_file : config::ToolkitConfigPath(base::ReadVariable),
+                                named, &warnings));
   for (const std::string& warning : warnings) Warn(warning);
   return config.cli_root;
 }
@@ -39,7 +35,7 @@ int Print(const std::string& text) {
 
 int CtkMain(int argc, char** argv) {
   const std::vector<std::string> words(argv + 1, argv + argc);
-  const base::Result<Translated> translated = TranslateCtk(words, {Variable, DriverRoot});
+  const base::Result<Translated> translated = TranslateCtk(words, {base::ReadVariable, DriverRoot});
   if (!translated.ok()) {
     ReportError(translated.error());
     return 1;

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 
 #include "base/text.h"
 
@@ -66,11 +65,6 @@ base::Result<Look> ChooseLook(const LookWish& wish,
   look.colour = WantsColour(wish, terminal, environment);
   look.utf8 = !wish.ascii && SpeaksUtf8(environment);
   return look;
-}
-
-std::optional<std::string> ProcessEnvironment(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
 }
 
 }  // namespace partita::cli

@@ -31,7 +31,4 @@ struct Terminal {
                                             const Terminal& terminal,
                                             const GetEnvironment& environment);
 
-// Of this process.
-[[nodiscard]] std::optional<std::string> ProcessEnvironment(const char* name);
-
 }  // namespace partita::cli

@@ -1,10 +1,10 @@
 #include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cli/exit_status.h"
@@ -20,11 +20,6 @@ using base::ErrorCode;
 using base::Invocation;
 using base::Result;
 
-std::optional<std::string> Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 struct Wish {
   std::string from;
   bool named = false;             // by the user: the file is meant to be there
@@ -35,7 +30,7 @@ struct Wish {
 
 Result<Wish> ReadWish(const Invocation& invocation) {
   Wish wish;
-  wish.from = invocation.Get("config").value_or(config::ToolkitConfigPath(Variable));
+  wish.from = invocation.Get("config").value_or(config::ToolkitConfigPath(base::ReadVariable));
   wish.named = invocation.Has("config");
   wish.assignments = invocation.GetAll("set");
   wish.defaults = invocation.Has("default");

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.h"
 #include "base/output_format.h"
 #include "base/text.h"
 #include "base/value.h"
@@ -172,7 +173,7 @@ int Watch(NodeSource& source, const StatusOptions& options, SignalQueue& signals
   }
   return WatchOnScreen(signals, *options.watch, [&](const Terminal& terminal, Look& chosen) {
     // The wish was checked before.
-    chosen = ChooseLook(options.wish, terminal, ProcessEnvironment).value();
+    chosen = ChooseLook(options.wish, terminal, base::ReadVariable).value();
     return DrawStatus(refresh(), options.details, chosen);
   });
 }

@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
@@ -98,11 +98,6 @@ base::Result<void> Prestart(const std::string& config_path, bool required, const
   return InjectLegacy(*call, report);
 }
 
-std::optional<std::string> Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
-
 }  // namespace
 
 base::Result<PrestartArguments> ParsePrestart(std::span<const std::string> arguments) {
@@ -149,8 +144,8 @@ base::Result<std::optional<LegacyCall>> ReadPrestart(const oci::State& state,
 }
 
 int RunPrestartHook(std::span<char*> arguments) {
-  const std::string usual = config::ToolkitConfigPath(Variable);
-  const bool named = Variable("NVIDIA_CTK_CONFIG_FILE_PATH").value_or("") == usual;
+  const std::string usual = config::ToolkitConfigPath(base::ReadVariable);
+  const bool named = base::ReadVariable("NVIDIA_CTK_CONFIG_FILE_PATH").value_or("") == usual;
   const Wishes wishes = StartClean();
   const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   const base::Result<PrestartArguments> parsed = ParsePrestart(words);

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "base/environment.h"
 #include "base/files.h"
 #include "base/text.h"
 #include "cdi/text.h"
@@ -32,11 +32,6 @@ using base::Result;
 
 constexpr const char* kOciVersion = "1.3.0";  // whose members are edited; newer ones stay
 constexpr const char* kConfigVariable = "NVIDIA_CTK_CONFIG_FILE_PATH";
-
-std::optional<std::string> Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
-}
 
 // A file that is opened later must not become standard output. They are closed again for the
 // low-level runtime.
@@ -91,7 +86,7 @@ bool HasAll(const cdi::NodeDevices& node, std::span<const std::string> ids) {
 
 std::string PrestartProgram(const config::ToolkitConfig& config, const std::string& self) {
   if (config.hook_path.starts_with('/')) return config.hook_path;
-  const std::string found = FindProgram(config.hook_path, Variable("PATH").value_or(""));
+  const std::string found = FindProgram(config.hook_path, base::ReadVariable("PATH").value_or(""));
   return found.empty() ? self : found;
 }
 
@@ -116,7 +111,7 @@ Result<NodeFacts> MakeFacts(const config::ToolkitConfig& config) {
   facts.hook_program = self;
   facts.prestart_program = PrestartProgram(config, self);
   facts.prestart_env = {"NVIDIA_CTK_DEBUG=false"};
-  if (const auto file = Variable(kConfigVariable); file && !file->empty())
+  if (const auto file = base::ReadVariable(kConfigVariable); file && !file->empty())
     facts.prestart_env.push_back(fmt::format("{}={}", kConfigVariable, *file));
   return facts;
 }
@@ -175,7 +170,7 @@ void OpenLog(RuntimeLog& log, const RuntimeCall& call, const config::ToolkitConf
 // A container that exists must be reachable whatever became of the file since.
 Result<config::ToolkitConfig> LoadConfig(bool create, std::vector<std::string>& warnings) {
   Result<config::ToolkitConfig> config =
-      config::LoadToolkitConfig(config::ToolkitConfigPath(Variable), false, &warnings);
+      config::LoadToolkitConfig(config::ToolkitConfigPath(base::ReadVariable), false, &warnings);
   if (config.ok() || create) return config;
   warnings.push_back("defaults are used: " + config.error().ToString());
   return config::ToolkitConfig{};
@@ -206,7 +201,7 @@ Result<void> Run(std::span<char*> arguments, const Program& program, RuntimeLog&
     for (const std::string& warning : warnings) log.Warning(warning);
   if (!config.ok()) return std::move(config).error().Within("error loading config");
   if (!program.mode.empty()) config->runtime_mode = program.mode;
-  TRY(low_level, FindLowLevelRuntime(config->runtimes, Variable("PATH").value_or("")));
+  TRY(low_level, FindLowLevelRuntime(config->runtimes, base::ReadVariable("PATH").value_or("")));
   TRY_VOID(Prepare(call, *config, low_level, log));
   log.Debug("calling " + low_level);
   return ExecLowLevelRuntime(low_level, arguments.subspan(1));
