@@ -38,6 +38,7 @@ demo: setup-build+demo build/demo/build.ninja ## A simulated DGX A100 drawn by `
 .PHONY: test
 test: build ## Every unit, integration and command-line test
 	@scripts/check-layers
+	@scripts/check-names
 	@scripts/check-listed build/release
 	@scripts/run-tests build/release $(JOBS)
 
@@ -60,6 +61,10 @@ uninstall: ## Remove what the last `make install` put below DESTDIR
 deb: setup-deb release ## The Debian package of what `make install` installs (build/deb), judged by lintian
 	@scripts/package-deb build/release build/deb
 
+.PHONY: image
+image: release ## The OCI image of the programs that are shipped (build/image/partita.tar), made without a container engine
+	@scripts/package-image build/release build/image/partita.tar
+
 .PHONY: check-deb
 check-deb: deb ## The package installed, used, upgraded, removed and purged in fresh Debian 12 roots
 	@tests/package/run --package build/deb --build build/release
@@ -80,6 +85,11 @@ programs: setup-compat setup-e2e ## Build the programs of others that compat and
 .PHONY: e2e
 e2e: build setup-e2e ## A real Kubernetes with simulated GPU nodes, and the scenarios on it
 	@e2e/e2e run --build build/release $(addprefix --only ,$(E2E_ONLY)) $(E2E_PATHS)
+
+.PHONY: cluster
+cluster: setup-build+e2e build/release/build.ninja ## A real Kubernetes with simulated GPU nodes that partita serves, and a shell in it (CLUSTER_COMMAND='kubectl get nodes')
+	@scripts/build build/release $(JOBS) demo
+	@e2e/e2e cluster --build build/release $(if $(CLUSTER_COMMAND),--command '$(subst ','\'',$(CLUSTER_COMMAND))')
 
 # Sanitizers make long tests many times longer: a tenth of each there, but in `make nightly`.
 SHARE = PARTITA_TEST_SHARE=$${PARTITA_TEST_SHARE:-10}
@@ -111,6 +121,10 @@ soak: build ## 16 processes killed at random (SOAK_SECONDS, default 60), then an
 rest: build ## The agent on a simulated DGX with faults, then at rest (REST_SECONDS, default 60): memory, wake-ups, truth
 	@tests/torture/agent-rest --build build/release --seconds $(or $(REST_SECONDS),60)
 
+.PHONY: random
+random: build ## Random operations and faults on the agent as a device plugin (RANDOM_SECONDS, default 60): who has what, memory
+	@tests/torture/agent-random --build build/release --seconds $(or $(RANDOM_SECONDS),60)
+
 .PHONY: mutants
 mutants: setup-build+test ## Conditions of the product changed one by one: does a test notice? (MUTANTS='--tenth 3')
 	@tests/mutants/run --jobs $(JOBS) $(MUTANTS)
@@ -139,7 +153,7 @@ tidy: setup-build+test+bench+tidy build/tidy/build.ninja ## clang-tidy, newest c
 
 # Slow and rarely red. CI runs a tenth of each (.ci/run).
 .PHONY: nightly
-nightly: ## Hours: all under sanitizers, long soak, a day and a rest of the agent, fuzzing, ten cluster cycles, every mutant, tidy
+nightly: ## Hours: all under sanitizers, long soak, a day, random operations and a rest of the agent, fuzzing, ten cluster cycles, every mutant, tidy
 	@PARTITA_TEST_SHARE=1 $(MAKE) asan-all tsan-all
 	@$(MAKE) soak SOAK_SECONDS=600
 	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_OPERATIONS=100000 \
@@ -147,9 +161,11 @@ nightly: ## Hours: all under sanitizers, long soak, a day and a rest of the agen
 	@PARTITA_TEST_SEED=$$(date +%s) PARTITA_TEST_FAULTS=1000 build/release/bin/partita_day_test
 	@build/release/bin/torture-hook-race --hook build/release/bin/partita-hook --tries 10000
 	@$(MAKE) rest REST_SECONDS=1200
+	@$(MAKE) random RANDOM_SECONDS=1200
 	@$(MAKE) fuzz FUZZ_SECONDS=300
 	@PARTITA_COMPAT_ALL=1 $(MAKE) compat
 	@PARTITA_E2E_CYCLES=10 $(MAKE) e2e E2E_ONLY=cycles
+	@PARTITA_E2E_KILLS=200 $(MAKE) e2e E2E_ONLY=killed-server
 	@$(MAKE) e2e E2E_PATHS=e2e/scenarios/nightly
 	@$(MAKE) mutants
 	@$(MAKE) tidy

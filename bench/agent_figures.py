@@ -122,7 +122,7 @@ class AgentBench:
 
     def _times(self, command, runs):
         lines = self.inside(self.bench.program("bench-times"), str(runs), "--", *command).splitlines()
-        return [int(line.split()[0]) for line in lines if not line.startswith("pss")]
+        return [int(line.split()[0]) for line in lines if not line.startswith(("pss", "library"))]
 
     @staticmethod
     def _await(condition):

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "model/testing/mig_notation.h"
 #include "model/testing/product_geometry.h"
 

@@ -1,6 +1,7 @@
 // How long a program takes from its start to its end, so many times; one line each: nanoseconds,
 // and those of processor time. Then "pss KIBIBYTES", its memory as it was when it ended, -1 where
-// /proc does not show it. What the program prints is thrown away.
+// /proc does not show it, and "library KIBIBYTES", what the driver's library has of it. What the
+// program prints is thrown away.
 //
 //   bench-times RUNS -- COMMAND…
 #include <fcntl.h>
@@ -11,6 +12,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -45,18 +47,30 @@ bool MeasureOnce(char** command) {
   return true;
 }
 
-long ReadPss(pid_t pid) {
-  std::ifstream rollup("/proc/" + std::to_string(pid) + "/smaps_rollup");
-  for (std::string line; std::getline(rollup, line);) {
-    if (line.starts_with("Pss:")) return std::strtol(line.c_str() + 4, nullptr, 10);
+struct Pss {
+  long all = -1, library = 0;
+};
+
+Pss ReadPss(pid_t pid) {
+  std::ifstream maps("/proc/" + std::to_string(pid) + "/smaps");
+  Pss pss;
+  bool of_library = false;
+  for (std::string line; std::getline(maps, line);) {
+    // The head of a mapping begins with its address.
+    if ((line[0] >= '0' && line[0] <= '9') || (line[0] >= 'a' && line[0] <= 'f'))
+      of_library = line.find("libnvidia-ml") != std::string::npos;
+    if (!line.starts_with("Pss:")) continue;
+    const long kib = std::strtol(line.c_str() + 4, nullptr, 10);
+    pss.all = std::max(pss.all, 0L) + kib;
+    if (of_library) pss.library += kib;
   }
-  return -1;
+  return pss;
 }
 
 // A traced process stops when it is about to end, with its memory still in place.
-long MeasureMemory(char** command) {
+Pss MeasureMemory(char** command) {
   const pid_t pid = fork();
-  if (pid < 0) return -1;
+  if (pid < 0) return {};
   if (pid == 0) {
     const int quiet = open("/dev/null", O_RDWR);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(quiet, fd);
@@ -66,9 +80,9 @@ long MeasureMemory(char** command) {
   }
   int status = 0;
   waitpid(pid, &status, 0);
-  if (!WIFSTOPPED(status)) return -1;
+  if (!WIFSTOPPED(status)) return {};
   ptrace(PTRACE_SETOPTIONS, pid, nullptr, PTRACE_O_TRACEEXIT | PTRACE_O_EXITKILL);
-  long pss = -1;
+  Pss pss;
   int signal = 0;
   while (ptrace(PTRACE_CONT, pid, nullptr, signal) == 0 && waitpid(pid, &status, 0) == pid &&
          WIFSTOPPED(status)) {
@@ -91,6 +105,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "bench-times: %s failed\n", argv[3]);
     return 1;
   }
-  std::printf("pss %ld\n", MeasureMemory(argv + 3));
+  const Pss pss = MeasureMemory(argv + 3);
+  std::printf("pss %ld\nlibrary %ld\n", pss.all, pss.library);
   return 0;
 }

@@ -22,7 +22,7 @@ endfunction()
 
 install(TARGETS partita partita-hook RUNTIME DESTINATION bin)
 install(FILES ${CMAKE_SOURCE_DIR}/packaging/man/partita-hook.1 DESTINATION share/man/man1)
-foreach(name partita nvidia-mig-parted)
+foreach(name partita nvidia-mig-parted nvidia-device-plugin gpu-feature-discovery)
   partita_printed(${name}.1 share/man/man1 man ${name})
   partita_printed(${name} share/bash-completion/completions completion bash ${name})
   partita_printed(_${name} ${PARTITA_ZSH_COMPLETIONS} completion zsh ${name})
@@ -34,6 +34,6 @@ add_custom_target(printed_files ALL DEPENDS ${printed})
 file(GLOB schemas CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/apis/*.schema.json)
 install(FILES ${schemas} DESTINATION share/partita/schemas)
 
-# Units name the program by its whole path, and NVIDIA's editor is a link: both depend on the prefix.
+# Units name the program by its whole path, and NVIDIA's names are links: both depend on the prefix.
 install(CODE "set(PARTITA_SOURCE_DIR \"${CMAKE_SOURCE_DIR}\")")
 install(SCRIPT ${CMAKE_SOURCE_DIR}/cmake/install_prefixed.cmake)

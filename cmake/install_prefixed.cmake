@@ -1,10 +1,12 @@
 # Part of the installation: files whose content depends on where the program goes.
 set(destination "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}")
 
-set(link ${CMAKE_INSTALL_PREFIX}/bin/nvidia-mig-parted)
-message(STATUS "Installing: $ENV{DESTDIR}${link}")
-file(CREATE_LINK partita $ENV{DESTDIR}${link} SYMBOLIC)
-list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${link})
+foreach(name nvidia-mig-parted nvidia-device-plugin gpu-feature-discovery)
+  set(link ${CMAKE_INSTALL_PREFIX}/bin/${name})
+  message(STATUS "Installing: $ENV{DESTDIR}${link}")
+  file(CREATE_LINK partita $ENV{DESTDIR}${link} SYMBOLIC)
+  list(APPEND CMAKE_INSTALL_MANIFEST_FILES ${link})
+endforeach()
 
 foreach(unit partita-agent.service partita-mig.service nvidia-gpu-reset.target)
   set(path lib/systemd/system/${unit})

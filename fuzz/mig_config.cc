@@ -5,7 +5,7 @@
 #include "config/hooks_file.h"
 #include "config/mig_config.h"
 #include "fuzz/target.h"
-#include "model/mig_wanted.h"
+#include "model/mig/wanted.h"
 
 namespace {
 

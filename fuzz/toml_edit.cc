@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "base/text.h"
-#include "config/toml_edit.h"
+#include "config/toml/edit.h"
 #include "fuzz/target.h"
 #include "service/toolkit/toml_meaning.h"
 

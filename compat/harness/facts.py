@@ -88,17 +88,30 @@ class NodeFacts:
         return self.gpus[self.capable[0]].product
 
 
-def read_node(data, profile):
-    text = read(os.path.join(data, "nodes", profile + ".yaml"))
+def node_path(data, profile):
+    return os.path.join(data, "nodes", profile + ".yaml")
+
+
+def product_names(data):
+    """As node files call them."""
+    return sorted(name.removesuffix(".yaml") for name in os.listdir(os.path.join(data, "products")))
+
+
+def products_of(path):
+    return set(re.findall(r"product: ([\w.-]+)", read(path)))
+
+
+def read_node(data, path):
+    text = read(path)
     gpus = []
     for entry in re.split(r"^ *- (?=\{?product:)", text.split("\ngpus:", 1)[1], flags=re.M)[1:]:
-        product = read_product(data, find(r"product: ([\w.-]+)", entry, profile))
-        pci = find(r"pci: \"?([0-9a-f:.]+)", entry, profile)
-        gpus.append(Gpu(product, pci, int(find(r"numa: (-?\d+)", entry, profile))))
+        product = read_product(data, find(r"product: ([\w.-]+)", entry, path))
+        pci = find(r"pci: \"?([0-9a-f:.]+)", entry, path)
+        gpus.append(Gpu(product, pci, int(find(r"numa: (-?\d+)", entry, path))))
     return NodeFacts(
-        driver=find(r"^ +version: ([\d.]+)", text, profile),
-        cuda=find(r'^ +cuda: "([\d.]+)"', text, profile),
-        caps_major=int(find(r"caps: (\d+)", text, profile)),
+        driver=find(r"^ +version: ([\d.]+)", text, path),
+        cuda=find(r'^ +cuda: "([\d.]+)"', text, path),
+        caps_major=int(find(r"caps: (\d+)", text, path)),
         machine=(re.search(r"^dmi: .*product_name: ([^,}]+)", text, re.M) or ("", ""))[1],
         gpus=tuple(gpus),
     )

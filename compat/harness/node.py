@@ -32,10 +32,13 @@ def write_pci_names(folder, gpus):
 class Node:
     """One node of a profile. `with Node(…) as node` raises it and takes it down whatever happens."""
 
-    def __init__(self, context, profile, log):
+    def __init__(self, context, profile, log, file=None):
+        """`file`: a node file instead of that profile's."""
         self.profile = profile
+        self._file = file
         self.name = NAME
-        self.facts = facts.read_node(os.path.join(context.source, "data"), profile)
+        data = os.path.join(context.source, "data")
+        self.facts = facts.read_node(data, file or facts.node_path(data, profile))
         self.log = log
         self.root = os.path.join(context.sim_directory, NAME)
         self._context = context
@@ -44,7 +47,7 @@ class Node:
 
     def __enter__(self):
         write_pci_names(self._names, self.facts.gpus)
-        self.sim("up", self.profile, "--node", NAME)
+        self.sim("up", *(["--file", self._file] if self._file else [self.profile]), "--node", NAME)
         return self
 
     def __exit__(self, *_):

@@ -5,7 +5,7 @@ import os
 import subprocess
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ class Cluster:
         state_dir: Path | None = None,
         *,
         build: Path | None = None,
+        images: Sequence[Path] = (),
         say: Callable[[str], None] = print,
     ) -> None:
         for node in nodes:
@@ -62,6 +63,7 @@ class Cluster:
         self.name = name
         self.profiles = dict(nodes)
         self.build = (build or default_build()).resolve()
+        self._more_images = list(images)  # archives, beside those of the bench's own pods
         self._state = StateFolder(name, state_dir)
         self.folder = self._state.folder
         self._say = Progress(say)
@@ -96,7 +98,7 @@ class Cluster:
 
     def _start(self) -> None:
         self.programs = {name: programs.path(name) for name in PROGRAMS}
-        self.images = images.archives()
+        self.images = [*images.archives(), *self._more_images]
         self._make_parts()
         for node in self._nodes.values():
             node.make()

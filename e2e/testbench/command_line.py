@@ -2,6 +2,7 @@
 
 import argparse
 import os
+import signal
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from support import cache
 from support.shell import Failure, Log
 from testbench import cluster as clusters
-from testbench import detached, programs, scenario, stacks, state
+from testbench import cluster_shell, detached, programs, scenario, stacks, state
 from testbench.cluster import KUBECTL_NAMESPACES, NO_PROXY, Cluster, kubectl_environment
 from testbench.control_plane import NAME as CONTROL_PLANE
 from testbench.detached import FAILED, OK
@@ -18,6 +19,7 @@ from testbench.machine import Machine, enter
 from testbench.scenario_bench import WrongUse
 
 NAME = "e2e"
+SHELL_NAME = "partita"
 NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
 
 EXAMPLES = """\
@@ -60,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
     add_up(commands)
+    add_cluster(commands)
     named(add(commands, "down", down, "stop a cluster that runs in the background or another terminal"))
     add(commands, "clean", clean, "remove what clusters whose process was killed left behind")
     add(commands, "list", list_clusters, "list the clusters of this machine")
@@ -90,13 +93,26 @@ def named(command: argparse.ArgumentParser) -> argparse.ArgumentParser:
 def add_up(commands: Any) -> None:
     up_parser = add(commands, "up", up, "start a cluster and keep it until Ctrl-C")
     up_parser.add_argument("--name", default=NAME, metavar="CLUSTER", help=f"its name (default: {NAME})")
-    up_parser.add_argument(
+    with_nodes(up_parser)
+    up_parser.add_argument("--detach", action="store_true", help="return when it is ready; it runs until `e2e down`")
+    with_build(up_parser)
+
+
+def add_cluster(commands: Any) -> None:
+    words = "start a cluster that partita serves, with a shell in it; the shell's end is its end"
+    cluster_parser = add(commands, "cluster", cluster_with_shell, words)
+    cluster_parser.add_argument("--name", default=SHELL_NAME, metavar="CLUSTER", help=f"default: {SHELL_NAME}")
+    with_nodes(cluster_parser)
+    cluster_parser.add_argument("--command", default="", help="run this in the shell's place")
+    with_build(cluster_parser)
+
+
+def with_nodes(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
         "--node", action="append", type=node_and_profile, metavar="NAME=PROFILE", default=[],
         help="a node and its simulated machine (`partita-sim profiles` lists them); repeatable. "
         "Default: " + " ".join(f"{name}={profile}" for name, profile in NODES.items()),
     )
-    up_parser.add_argument("--detach", action="store_true", help="return when it is ready; it runs until `e2e down`")
-    with_build(up_parser)
 
 
 def add_run(commands: Any) -> None:
@@ -104,13 +120,16 @@ def add_run(commands: Any) -> None:
     run_parser.add_argument("paths", nargs="*", type=Path, metavar="PATH", help="files or folders; all without any")
     run_parser.add_argument("--only", action="append", default=[], metavar="TEXT", help="those with TEXT in their name")
     run_parser.add_argument("--stack", default=stacks.DEFAULT, metavar="STACK", help=stack_words())
+    run_parser.add_argument("--limit", type=float, default=0, metavar="SECONDS", help="of all of it; none without")
+    run_parser.add_argument("--fail-fast", action="store_true", help="after a failure, run nothing more")
     run_parser.add_argument("--keep", action="store_true", help="after a failure, keep the cluster until Ctrl-C")
     run_parser.add_argument("--times", action="store_true", help="say at the end how long what users wait for took")
     with_build(run_parser)
 
 
 def stack_words() -> str:
-    return f"whose GPU software serves the nodes: {', '.join(stacks.STACKS)} (default: {stacks.DEFAULT})"
+    there = ", ".join(stacks.STACKS)
+    return f"whose GPU software serves the nodes, by commas: {there} (default: {stacks.DEFAULT})"
 
 
 def with_build(command: argparse.ArgumentParser) -> None:
@@ -134,6 +153,21 @@ def up(options: argparse.Namespace) -> int:
     if options.detach:
         return detached.keep_in_background(cluster)
     return detached.keep(cluster)
+
+
+def cluster_with_shell(options: argparse.Namespace) -> int:
+    clusters.check_machine()
+    build_programs(clusters.PROGRAMS)
+    images = stacks.PARTITA.images(options.build or clusters.default_build())
+    made = Cluster(
+        options.name, nodes_of(options.node) or NODES, build=options.build, images=images, say=detached.say
+    )
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, detached.end_now)
+    try:
+        return cluster_shell.run(made, options.command)
+    except detached.Ended:
+        return FAILED
 
 
 def down(options: argparse.Namespace) -> int:
@@ -191,13 +225,17 @@ def build(options: argparse.Namespace) -> int:
 def run(options: argparse.Namespace) -> int:
     paths, only = options.paths or [scenario.SCENARIOS], tuple(options.only)
     needed = {name for found in scenario.find(paths, only) for name in found.programs}
-    stacks.find(options.stack)
+    chosen = stacks.choose(options.stack)
     clusters.check_machine()
     build_programs([*programs.usual(), *needed])  # a quarter of an hour the first time: what else can be wrong comes first
+
+    def images() -> list[Path]:
+        return [image for stack in chosen for image in stack.images(options.build or clusters.default_build())]
+
     settings = scenario.Options(
-        make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, say=say),
-        build=options.build, only=only, stack=options.stack, keep=options.keep,
-        times=options.times,
+        make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, images=images(), say=say),
+        build=options.build, only=only, stack=options.stack, limit=options.limit, fail_fast=options.fail_fast,
+        keep=options.keep, times=options.times,
     )
     return scenario.run(paths, settings)
 

@@ -18,6 +18,7 @@ OK, FAILED, USAGE, NO_SETUP = 0, 1, 2, 3
 END_SECONDS = 90
 POLL_SECONDS = 0.05
 READY = b"ready"
+ASK_FOR_END = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Ended(BaseException):
@@ -32,8 +33,7 @@ def keep(cluster: Cluster, announce: Callable[[], None] | None = None) -> int:
     """Starts the cluster and returns after its end, which a signal asks for: 0, or 1 when it was asked
     for before the cluster was ready."""
     ready = False
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, end_now)
+    end_when_asked()
     try:
         with cluster:
             tell(cluster)
@@ -48,8 +48,14 @@ def keep(cluster: Cluster, announce: Callable[[], None] | None = None) -> int:
     return 0 if ready else 1
 
 
+def end_when_asked() -> None:
+    """Also where the caller ignores them, as shells do for what they start with `&`."""
+    for number in ASK_FOR_END:
+        signal.signal(number, end_now)
+
+
 def end_now(*_: Any) -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in ASK_FOR_END:
         signal.signal(number, signal.SIG_IGN)
     raise Ended
 
@@ -65,25 +71,28 @@ def tell(cluster: Cluster) -> None:
 def keep_in_background(cluster: Cluster) -> int:
     """Returns when the cluster is ready; a child of its own session keeps it."""
     reader, writer = os.pipe()
+    end_when_asked()
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, ASK_FOR_END)  # until we know whom to tell
     child = os.fork()
     if child == 0:
         os.close(reader)
         os.setsid()
-        become_keeper(cluster, writer)
+        become_keeper(cluster, writer, before)
     os.close(writer)
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
         with os.fdopen(reader, "rb") as pipe:
             if pipe.read(len(READY)) == READY:
                 say(f"it runs in the background as process {child}; `e2e down --name {cluster.name}` ends it")
                 return 0
-    except KeyboardInterrupt:  # the terminal does not tell another session
+    except Ended:  # the terminal does not tell another session
         os.kill(child, signal.SIGTERM)
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     return code if code >= 0 else FAILED  # by a signal
 
 
-def become_keeper(cluster: Cluster, writer: int) -> None:
+def become_keeper(cluster: Cluster, writer: int, mask: set[signal.Signals]) -> None:
     """Never returns."""
     def announce() -> None:
         log = os.open(cluster.folder / "keeper.log", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
@@ -95,6 +104,7 @@ def become_keeper(cluster: Cluster, writer: int) -> None:
 
     status = FAILED
     try:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         status = exit_status(lambda: keep(cluster, announce))
     except BaseException:
         traceback.print_exc()

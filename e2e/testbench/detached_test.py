@@ -35,9 +35,12 @@ sys.exit(detached.keep_in_background(Cluster()))
 
 
 class Background(unittest.TestCase):
-    def keeper(self, body: str) -> subprocess.Popen[str]:
+    def keeper(self, body: str, ignored: signal.Signals | None = None) -> subprocess.Popen[str]:
+        program = KEEPER.replace("{body}", body)
+        if ignored:
+            program = f"import signal; signal.signal({ignored.value}, signal.SIG_IGN)" + program
         process = subprocess.Popen(
-            [sys.executable, "-B", "-c", KEEPER.replace("{body}", body)], stdin=subprocess.DEVNULL,
+            [sys.executable, "-B", "-c", program], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
         )
@@ -58,12 +61,16 @@ class Background(unittest.TestCase):
                 self.assertEqual(process.returncode, status, out)
                 self.assertIn(words, out)
 
-    def test_an_interrupt_while_it_starts_ends_it_too(self) -> None:
-        process = self.keeper(f"signal.alarm({2 * SECONDS})\n        while True: time.sleep(0.05)")
-        self.assertEqual(process.stdout.readline(), "starting\n")
-        process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=SECONDS)
-        self.assertEqual((process.returncode, out), (1, "cluster c has ended, and nothing of it is left\n"))
+    def test_a_signal_while_it_starts_ends_it_too(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            for ignored in (None, number):
+                with self.subTest(number=number, ignored=ignored):
+                    process = self.keeper(f"signal.alarm({2 * SECONDS})\n        while True: time.sleep(0.05)", ignored)
+                    self.assertEqual(process.stdout.readline(), "starting\n")
+                    process.send_signal(number)
+                    out, _ = process.communicate(timeout=SECONDS)
+                    self.assertEqual(
+                        (process.returncode, out), (1, "cluster c has ended, and nothing of it is left\n"))
 
 
 class End(unittest.TestCase):

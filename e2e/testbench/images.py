@@ -1,118 +1,31 @@
-"""The images of the cluster's pods: made from local files, imported into containerd, never pulled.
+"""The images of the cluster's pods: made from local files, imported into containerd, never pulled."""
 
-An archive is an OCI image layout in a tar file (image-spec 1.1, image-layout.md), which `ctr images
-import` reads. The same inputs give the same bytes: no time, user or compression library goes in.
-"""
-
-import dataclasses
 import hashlib
-import io
-import json
 import os
-import platform
 import shutil
-import stat
 import subprocess
-import tarfile
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
-from support import cache, golang
+from support import cache, oci_archive
+from support.oci_archive import Entry, archive, file, folder, link, tar
 from support.shell import SetupError
 
 PAUSE = "partita.test/pause:1"
 SHELL = "partita.test/shell:1"
+CUDA = "partita.test/cuda:1"
+DEVICE_PLUGIN = "partita.test/nvidia-device-plugin:1"
 
 IMAGES = Path(__file__).resolve().parent.parent / "images"
+CLIENT = IMAGES.parent.parent / "sim" / "cuda" / "client.cc"  # a program for CUDA, as users have; knows no simulator
 BUSYBOX = "busybox"
 COMPILER = "gcc"
-NO_TIME = "1970-01-01T00:00:00Z"
-MEDIA = "application/vnd.oci.image"
-
-
-@dataclasses.dataclass(frozen=True)
-class Entry:
-    """A file, folder or symbolic link of a layer. `mode` says which, as in stat(2)."""
-
-    path: str
-    mode: int
-    content: bytes = b""
-    target: str = ""
-
-
-def folder(path: str, permissions: int = 0o755) -> Entry:
-    return Entry(path, stat.S_IFDIR | permissions)
-
-
-def file(path: str, content: bytes, permissions: int = 0o644) -> Entry:
-    return Entry(path, stat.S_IFREG | permissions, content)
-
-
-def link(path: str, target: str) -> Entry:
-    return Entry(path, stat.S_IFLNK | 0o777, target=target)
-
-
-def tar(entries: Iterable[Entry]) -> bytes:
-    """A tar file of `entries` and the folders that they lie in, by name, owned by root, without times."""
-    named = {entry.path: entry for entry in entries}
-    for path in list(named):
-        for parent in list(Path(path).parents)[:-1]:
-            named.setdefault(str(parent), folder(str(parent)))
-    buffer = io.BytesIO()
-    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as archive:
-        for path in sorted(named):
-            archive.addfile(header(named[path]), io.BytesIO(named[path].content))
-    return buffer.getvalue()
-
-
-def header(entry: Entry) -> tarfile.TarInfo:
-    kinds = {stat.S_IFDIR: tarfile.DIRTYPE, stat.S_IFREG: tarfile.REGTYPE, stat.S_IFLNK: tarfile.SYMTYPE}
-    result = tarfile.TarInfo(entry.path)
-    result.type = kinds[stat.S_IFMT(entry.mode)]
-    result.mode = stat.S_IMODE(entry.mode)
-    result.size = len(entry.content)
-    result.linkname = entry.target
-    return result
-
-
-def archive(name: str, layer: bytes, process: dict) -> bytes:
-    """The OCI archive of an image of one layer. `process` is what it runs: the "config" of its
-    configuration (image-spec 1.1, config.md)."""
-    config = as_json({
-        "architecture": golang.ARCHITECTURES[platform.machine()],
-        "config": process,
-        "created": NO_TIME,
-        "os": "linux",
-        "rootfs": {"type": "layers", "diff_ids": [digest(layer)]},
-    })
-    manifest = as_json({
-        "schemaVersion": 2,
-        "mediaType": f"{MEDIA}.manifest.v1+json",
-        "config": descriptor(f"{MEDIA}.config.v1+json", config),
-        "layers": [descriptor(f"{MEDIA}.layer.v1.tar", layer)],
-    })
-    reference = descriptor(f"{MEDIA}.manifest.v1+json", manifest)
-    # containerd takes an image's full name from this annotation; the standard one holds only a tag.
-    reference["annotations"] = {"io.containerd.image.name": name}
-    index = as_json({
-        "schemaVersion": 2, "mediaType": f"{MEDIA}.index.v1+json", "manifests": [reference],
-    })
-    blobs = [file(f"blobs/{digest(blob).replace(':', '/')}", blob) for blob in (config, manifest, layer)]
-    layout = as_json({"imageLayoutVersion": "1.0.0"})
-    return tar([file("oci-layout", layout), file("index.json", index), *blobs])
-
-
-def as_json(value: object) -> bytes:
-    return json.dumps(value, sort_keys=True, separators=(",", ":")).encode()
-
-
-def digest(blob: bytes) -> str:
-    return "sha256:" + hashlib.sha256(blob).hexdigest()
-
-
-def descriptor(media_type: str, blob: bytes) -> dict:
-    return {"mediaType": media_type, "digest": digest(blob), "size": len(blob)}
+COMPILER_OF_CLIENT = "g++"
+# Of the system's, for what a driver injects: it brings everything but the C library.
+LIBRARIES = ("ld-linux-x86-64.so.2", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "librt.so.1")
+PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+IDLE = "trap exit TERM; sleep 86400 & wait"
 
 
 def pause_archive(program: bytes) -> bytes:
@@ -122,37 +35,79 @@ def pause_archive(program: bytes) -> bytes:
 
 def shell_archive(program: bytes, applets: Iterable[str]) -> bytes:
     """busybox under all its names, users, and the folders that programs expect."""
+    return archive(SHELL, tar(shell_entries(program, applets)), {"Cmd": ["/bin/sh"], "Env": [PATH]})
+
+
+def cuda_archive(program: bytes, applets: Iterable[str], libraries: Iterable[Path], client: bytes) -> bytes:
+    """The shell, a C library and a program, as an image for CUDA has; without a command it waits."""
     layer = tar([
+        *shell_entries(program, applets), *library_entries(libraries), file("usr/bin/cuda-client", client, 0o755),
+    ])
+    return archive(CUDA, layer, {"Cmd": ["/bin/sh", "-c", IDLE], "Env": [PATH]})
+
+
+def program_archive(name: str, program: Path, libraries: Iterable[Path]) -> bytes:
+    """A program in /usr/bin and the C library that it needs, as images of one program are."""
+    path = f"usr/bin/{program.name}"
+    layer = tar([folder("tmp", 0o1777), file(path, program.read_bytes(), 0o755), *library_entries(libraries)])
+    return archive(name, layer, {"Entrypoint": [f"/{path}"], "Env": [PATH]})
+
+
+def library_entries(libraries: Iterable[Path]) -> list[Entry]:
+    return [
+        link("lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2"),
+        *(file(f"lib/{path.name}", path.read_bytes(), 0o755) for path in libraries),
+    ]
+
+
+def shell_entries(program: bytes, applets: Iterable[str]) -> list[Entry]:
+    return [
         *(link(applet, "/bin/busybox") for applet in applets),
         *(folder(path) for path in ("dev", "etc", "proc", "root", "run", "sys", "var")),
         folder("tmp", 0o1777),
         file("bin/busybox", program, 0o755),
         *(file(f"etc/{name}", (IMAGES / "shell/etc" / name).read_bytes()) for name in ("group", "passwd")),
-    ])
-    path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-    return archive(SHELL, layer, {"Cmd": ["/bin/sh"], "Env": [path]})
+    ]
 
 
 def archives() -> list[Path]:
     """The archives of all images, from the cache; made there first where they are missing."""
     busybox = static_program(BUSYBOX, "busybox-static")
     place = Path(cache.cache_directory()) / "e2e" / "images" / key(busybox)
-    names = ["pause.tar", "shell.tar"]
+    names = ["pause.tar", "shell.tar", "cuda.tar"]
     cache.folder_with(str(place), names, lambda unfinished: write_archives(Path(unfinished), busybox))
     return [place / name for name in names]
+
+
+def archive_of(name: str, program: Path) -> Path:
+    """The archive of an image with this program, from the cache; made there first where it is missing."""
+    made = f"{program.name}.tar"
+    place = Path(cache.cache_directory()) / "e2e" / "images" / key(program)
+    cache.folder_with(str(place), [made], lambda unfinished: (Path(unfinished) / made).write_bytes(
+        program_archive(name, program, libraries())
+    ))
+    return place / made
 
 
 def write_archives(target: Path, busybox: Path) -> None:
     (target / "pause.tar").write_bytes(pause_archive(compiled(IMAGES / "pause.c")))
     applets = [path for path in output(str(busybox), "--list-full").split() if "/" in path]
     (target / "shell.tar").write_bytes(shell_archive(busybox.read_bytes(), applets))
+    (target / "cuda.tar").write_bytes(cuda_archive(
+        busybox.read_bytes(), applets, libraries(), compiled_client()
+    ))
 
 
-def key(busybox: Path) -> str:
-    """Anything that goes into an archive: this file, the images' own, the compiler, Debian's shell."""
+def libraries() -> list[Path]:
+    """As the compiler finds them."""
+    return [Path(os.path.abspath(output(COMPILER, f"-print-file-name={name}").strip())) for name in LIBRARIES]
+
+
+def key(program: Path) -> str:
+    """Anything that goes into an archive: this file, the images' own, the compiler, Debian's shell or a program."""
     result = hashlib.sha256(output(COMPILER, "-dumpfullversion", "-dumpmachine").encode())
     sources = sorted(path for path in IMAGES.rglob("*") if path.is_file())
-    for path in [Path(__file__), *sources, busybox]:
+    for path in [Path(__file__), Path(oci_archive.__file__), CLIENT, *sources, program, *libraries()]:
         result.update(path.name.encode() + b"\0" + path.read_bytes())
     return result.hexdigest()[:24]
 
@@ -167,11 +122,16 @@ def static_program(name: str, package: str) -> Path:
     return Path(found)
 
 
-def compiled(source: Path) -> bytes:
+def compiled(source: Path, compiler: str = COMPILER, flags: Iterable[str] = ("-static",)) -> bytes:
     with tempfile.TemporaryDirectory() as scratch:
         program = os.path.join(scratch, source.stem)
-        output(COMPILER, "-static", "-Os", "-s", "-Wall", "-Werror", "-o", program, str(source))
+        output(compiler, *flags, "-Os", "-s", "-Wall", "-Werror", "-o", program, str(source))
         return Path(program).read_bytes()
+
+
+def compiled_client() -> bytes:
+    """It opens a library, and so needs a C library that does: those of C++ are in it, the image has no others."""
+    return compiled(CLIENT, COMPILER_OF_CLIENT, ("-std=c++20", "-static-libstdc++", "-static-libgcc"))
 
 
 def output(*command: str) -> str:

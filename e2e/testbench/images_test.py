@@ -99,12 +99,32 @@ class Made(unittest.TestCase):
         self.assertEqual(again, [path.read_bytes() for path in self.archives])
 
     def test_hold_one_program_and_a_shell_with_tools(self) -> None:
-        pause, shell = (self.root_of(path) for path in self.archives)
+        pause, shell, cuda = (self.root_of(path) for path in self.archives)
         self.assertEqual(pause.getnames(), ["pause"])
         for name in ("bin/sh", "bin/ls", "bin/mknod", "bin/cat", "bin/stat"):
             self.assertEqual(shell.getmember(name).linkname, "/bin/busybox", name)
         self.assertEqual(shell.getmember("bin/busybox").mode, 0o755)
         self.assertIn(b"root:x:0:0:", shell.extractfile("etc/passwd").read())
+        self.assertEqual(set(cuda.getnames()) - set(shell.getnames()) - {"lib", "lib64"}, {
+            "lib64/ld-linux-x86-64.so.2", *(f"lib/{name}" for name in images.LIBRARIES), "usr/bin/cuda-client",
+        })
+
+    def test_the_program_for_cuda_needs_no_library_that_its_image_lacks(self) -> None:
+        program = os.path.join(self.scratch.name, "cuda-client")
+        Path(program).write_bytes(self.root_of(self.archives[2]).extractfile("usr/bin/cuda-client").read())
+        os.chmod(program, stat.S_IRWXU)
+        listed = subprocess.run(["ldd", program], capture_output=True, text=True, check=True).stdout
+        needed = {line.split()[0] for line in listed.splitlines() if "linux-vdso" not in line}
+        self.assertEqual({os.path.basename(name) for name in needed} - set(images.LIBRARIES), set())
+        said = subprocess.run([program], capture_output=True, text=True, check=False)
+        self.assertRegex(said.stdout, r"libcuda\.so\.1|^init: ", "where the driver has none, that is all it misses")
+
+    def test_an_image_of_one_program_has_what_that_needs(self) -> None:
+        made = images.archive_of("partita.test/cat:1", Path("/bin/cat"))
+        self.assertEqual(made, images.archive_of("partita.test/cat:1", Path("/bin/cat")))
+        root = self.root_of(made)
+        self.assertEqual(root.getmember("usr/bin/cat").mode, 0o755)
+        self.assertTrue({f"lib/{name}" for name in images.LIBRARIES} <= set(root.getnames()))
 
     def test_pause_reaps_and_ends_when_asked_to(self) -> None:
         program = os.path.join(self.scratch.name, "pause")

@@ -16,6 +16,10 @@ KUBELET_CONFIG = "/etc/kubernetes/kubelet.json"
 BASE_SPEC = "/etc/containerd/base-spec.json"
 STATE = "/run/partita-sim/sim"
 RUNC = "/usr/sbin/runc"
+# For pods of the class that names this handler; a stack that has such a runtime puts it there.
+RUNTIME_HANDLER = "nvidia"
+RUNTIME = "/usr/local/nvidia/toolkit/nvidia-container-runtime"
+RUNTIME_CONFIG = "/etc/nvidia-container-runtime/config.toml"
 KUBELET_ACCESS = "/etc/kubernetes/kubelet.kubeconfig"
 KEYS = Path("/etc/kubernetes/pki")
 
@@ -42,6 +46,7 @@ def files(
         "/etc/resolv.conf": "",
         CONTAINERD_CONFIG: containerd(snapshotter),
         BASE_SPEC: json.dumps(with_hardware(base_spec), indent=1),
+        RUNTIME_CONFIG: "accept-nvidia-visible-devices-as-volume-mounts = true\n",
         KUBELET_CONFIG: json.dumps(kubelet(node, cgroup), indent=1),
         "/etc/cni/net.d/10-pods.conflist": json.dumps(network.pod_network(plan[node]), indent=1),
     }
@@ -85,6 +90,8 @@ def kubelet(node: str, cgroup: str) -> dict[str, Any]:
         "evictionHard": {name: "0%" for name in ("imagefs.available", "nodefs.available", "nodefs.inodesFree")},
         "imageGCHighThresholdPercent": 100,
         "featureGates": {"DRADeviceTaintRules": True},
+        # A program that is killed twenty times on purpose is no reason to wait for minutes.
+        "crashLoopBackOff": {"maxContainerRestartPeriod": "1s"},
         # What changes is told within a second; what does not, as seldom as always.
         "nodeStatusUpdateFrequency": "1s",
         "nodeStatusReportFrequency": "5m",
@@ -95,6 +102,10 @@ def kubelet(node: str, cgroup: str) -> dict[str, Any]:
 
 def containerd(snapshotter: str) -> str:
     runtime = "plugins.'io.containerd.cri.v1.runtime'"
+    runtimes = "".join(
+        handler(f"{runtime}.containerd.runtimes.{name}", path)
+        for name, path in {"runc": RUNC, RUNTIME_HANDLER: RUNTIME}.items()
+    )
     return f"""\
 version = 3
 disabled_plugins = [
@@ -116,11 +127,16 @@ disabled_plugins = [
   [{runtime}.cni]
     bin_dirs = ["/usr/lib/cni"]
     conf_dir = "/etc/cni/net.d"
-  [{runtime}.containerd.runtimes.runc]
+{runtimes}"""
+
+
+def handler(table: str, program: str) -> str:
+    return f"""\
+  [{table}]
     runtime_type = "io.containerd.runc.v2"
     base_runtime_spec = "{BASE_SPEC}"
-    [{runtime}.containerd.runtimes.runc.options]
-      BinaryName = "{RUNC}"
+    [{table}.options]
+      BinaryName = "{program}"
 """
 
 

@@ -56,6 +56,15 @@ class NodeFiles(unittest.TestCase):
         self.assertEqual([mount["destination"] for mount in spec["mounts"]], ["/proc", "/run/partita-sim/sim"])
         self.assertEqual(len(BASE["mounts"]), 1)
 
+    def test_pods_may_choose_the_runtime_of_a_stack(self) -> None:
+        config = tomllib.loads(node_files.containerd("native"))
+        runtimes = config["plugins"]["io.containerd.cri.v1.runtime"]["containerd"]["runtimes"]
+        self.assertEqual(
+            {name: made["options"]["BinaryName"] for name, made in runtimes.items()},
+            {"runc": node_files.RUNC, "nvidia": "/usr/local/nvidia/toolkit/nvidia-container-runtime"},
+        )
+        self.assertEqual(runtimes["nvidia"]["base_runtime_spec"], node_files.BASE_SPEC)
+
     def test_containerd_is_told_what_this_kind_of_machine_needs(self) -> None:
         config = tomllib.loads(node_files.containerd("native"))
         runtime = config["plugins"]["io.containerd.cri.v1.runtime"]

@@ -34,8 +34,8 @@ class Module:
     """One Go module of ours: the project that it pins, and the programs made from it.
 
     Programs without cgo are static and run on any root; what opens NVML needs cgo for it. `links`
-    are names under which a program acts as another, `files` those of the project's own files that its
-    programs need (name -> path in the project)."""
+    are names under which a program acts as another, `files` some of the project's own files (name -> path in the
+    project), for which nothing need be compiled."""
 
     folder: Path
     project: str
@@ -71,14 +71,17 @@ class Module:
     def place_of_files(self, go: golang.Go) -> Path:
         return self.place(go).with_name("files")
 
+    def place_for(self, name: str, go: golang.Go) -> Path:
+        return (self.place_of_files(go) if name in self.files else self.place(go)) / name
+
     def is_built(self, go: golang.Go) -> bool:
         return cache.has_all(self.place(go), self.names) and cache.has_all(self.place_of_files(go), self.files)
 
 
-def judge(folder: str, project: str) -> Module:
+def judge(folder: str, project: str, rare: bool = False) -> Module:
     return Module(
         Path(judges.COMPAT) / folder, project, judges.PROGRAMS[folder],
-        linker_flags=golang.LAZY_BINDING, cgo=True, is_judge=True,
+        linker_flags=golang.LAZY_BINDING, cgo=True, is_judge=True, rare=rare,
     )
 
 
@@ -86,6 +89,7 @@ CONTAINERD = "github.com/containerd/containerd/v2"
 DEVICE_PLUGIN = "github.com/NVIDIA/k8s-device-plugin"
 DRA_DRIVER = "sigs.k8s.io/dra-driver-nvidia-gpu"
 FEATURE_DISCOVERY = "sigs.k8s.io/node-feature-discovery"
+HELM = "helm.sh/helm/v4"
 
 MODULES = (
     Module(
@@ -104,13 +108,13 @@ MODULES = (
             for name in ("containerd", "containerd-shim-runc-v2", "ctr")
         },
     ),
+    Module(
+        PROGRAMS / "helm", HELM, {"helm": f"{HELM}/cmd/helm"},
+        linker_flags=f"{STRIPPED} -X {HELM}/internal/version.version={{version}}",
+    ),
     judge("judges/k8s-device-plugin", DEVICE_PLUGIN),
     judge("judges/nvidia-container-toolkit", "github.com/NVIDIA/nvidia-container-toolkit"),
-    Module(
-        PROGRAMS / "mps-control-daemon", DEVICE_PLUGIN,
-        {"mps-control-daemon": f"{DEVICE_PLUGIN}/cmd/mps-control-daemon"},
-        linker_flags=f"{STRIPPED} {golang.LAZY_BINDING}", cgo=True, rare=True,
-    ),
+    judge("judges/mps-control-daemon", DEVICE_PLUGIN, rare=True),
     Module(
         PROGRAMS / "dra-driver", DRA_DRIVER,
         {"gpu-kubelet-plugin": f"{DRA_DRIVER}/cmd/gpu-kubelet-plugin"},
@@ -120,8 +124,12 @@ MODULES = (
     Module(
         PROGRAMS / "node-feature-discovery", FEATURE_DISCOVERY,
         {"nfd-master": f"{FEATURE_DISCOVERY}/cmd/nfd-master"},
-        files={"nfd-api-crds.yaml": "deployment/base/nfd-crds/nfd-api-crds.yaml"},
         linker_flags=f"{STRIPPED} -X {FEATURE_DISCOVERY}/pkg/version.version={{version}}",
+        rare=True,
+    ),
+    Module(
+        PROGRAMS / "node-feature-discovery", FEATURE_DISCOVERY, {},
+        files={"nfd-api-crds.yaml": "deployment/base/nfd-crds/nfd-api-crds.yaml"},
         rare=True,
     ),
 )
@@ -156,21 +164,21 @@ def file(name: str) -> Path:
 
 
 def build(wanted: Iterable[str], log: Log, say: Callable[[str], None] = print) -> dict[str, Path]:
-    """Builds those of the `wanted` programs that are not in the cache yet, and says how it goes.
+    """Builds those of the `wanted` programs that are not in the cache yet, fetches files, and says how it goes.
     Returns name -> path. What all programs of a module need is compiled once, so a module is built
     whole."""
     wanted = list(wanted)
-    modules = {module_of(name).folder: module_of(name) for name in wanted}
+    modules = {id(module_of(name)): module_of(name) for name in wanted}
     go = golang.find_go(log)
     for module in modules.values():
         if not module.is_built(go):
             build_module(module, go, log, say)
-    return {name: module_of(name).place(go) / name for name in wanted}
+    return {name: module_of(name).place_for(name, go) for name in wanted}
 
 
 def module_of(name: str) -> Module:
     for module in MODULES:
-        if name in module.names:
+        if name in module.names or name in module.files:
             return module
     raise SetupError(f"no program {name!r}; there are: {', '.join(names())}")
 
@@ -178,15 +186,8 @@ def module_of(name: str) -> Module:
 def build_module(module: Module, go: golang.Go, log: Log, say: Callable[[str], None]) -> None:
     title = f"{module.project} {module.version}"
     try:
-        with progress(f"downloading {title}", say):
-            download(module, go, log)
-        with progress(f"building {title}: {', '.join(module.packages)}", say):
-            golang.build_module(
-                go, str(module.folder), module.packages, str(module.place(go)),
-                linker_flags=module.flags(), compiler_flags=golang.QUICK, cgo=module.cgo,
-                links=module.links,
-                waiting=lambda: say(f"another process builds {title}; waiting for it"),
-            )
+        if module.packages:
+            compile_module(module, title, go, log, say)
         keep_files(module, go)
     except Failure as failure:
         raise SetupError(
@@ -194,8 +195,20 @@ def build_module(module: Module, go: golang.Go, log: Log, say: Callable[[str], N
         ) from failure
 
 
+def compile_module(module: Module, title: str, go: golang.Go, log: Log, say: Callable[[str], None]) -> None:
+    with progress(f"downloading {title}", say):
+        download(module, go, log)
+    with progress(f"building {title}: {', '.join(module.packages)}", say):
+        golang.build_module(
+            go, str(module.folder), module.packages, str(module.place(go)),
+            linker_flags=module.flags(), compiler_flags=golang.QUICK, cgo=module.cgo,
+            links=module.links,
+            waiting=lambda: say(f"another process builds {title}; waiting for it"),
+        )
+
+
 def keep_files(module: Module, go: golang.Go) -> None:
-    """Copies the project's own files beside its programs: what runs them later downloads nothing."""
+    """Copies the project's own files to the cache: what needs them later downloads nothing."""
     if not module.files:
         return
     answer = go.check("mod", "download", "-json", module.project, cwd=module.folder).stdout

@@ -126,6 +126,12 @@ class Build(FakeGo):
         self.assertEqual(programs.file("kinds.yaml").read_text(encoding="utf-8"), "kinds")
         self.assertEqual(len(self.builds()), 2)
 
+    def test_compiles_nothing_where_only_files_are_wanted(self) -> None:
+        self.module = dataclasses.replace(self.module, packages={}, links={})
+        self.with_file("kinds.yaml").write_text("kinds", encoding="utf-8")
+        self.assertEqual(self.build("kinds.yaml")["kinds.yaml"].read_text(encoding="utf-8"), "kinds")
+        self.assertEqual(self.builds(), [])
+
     def test_builds_again_when_a_pin_changes(self) -> None:
         before = self.build("wheel")
         self.pin("v1.36.5")

@@ -35,6 +35,18 @@ class Unexpected(Failure):
         return f"expected: {self.expected}\nseen:     {self.seen}\nat:       {self.where}"
 
 
+class NotServed(Failure):
+    """The stack does not do this, and never said that it would: no failure of the scenario."""
+
+
+class TooLong(Failure):
+    """A scenario has had its time."""
+
+
+class Interrupted(BaseException):
+    """A signal asks for the end: the run goes through every clean-up."""
+
+
 class Seen(str):
     """A text together with where it comes from, for the words of expect()."""
 
@@ -115,6 +127,7 @@ class Undo:
     action: Callable[[], None]
     stage: Stage
     cluster: Any  # that it belongs to
+    begin: Callable[[], None] | None = None  # what of it can begin before its stage, and goes on by itself
 
 
 @dataclasses.dataclass
@@ -125,8 +138,11 @@ class Bench:
     stack: Any  # testbench.stacks.Stack
     progress: Progress
     before: residue.Snapshot  # the machine before any cluster
+    namespace: str = "default"  # in which a scenario's objects lie
+    served: bool = False  # by a stack: without that, which one it was does not matter
     marks: list[str] = dataclasses.field(default_factory=list)  # names of clusters started so far
     times: list[tuple[str, float]] = dataclasses.field(default_factory=list)
+    figures: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)  # of the scenario, by stack
     build: Path | None = None  # of partita; None: the default of the command
     start_cluster: Callable[[dict[str, str]], Any] | None = None
     examine: Callable[[Any, Exception], None] = lambda cluster, error: None  # a cluster of its own that failed
@@ -134,9 +150,12 @@ class Bench:
     harnesses: list[str] = dataclasses.field(default_factory=list)  # clusters of processes of its own
     _undo: list[Undo] = dataclasses.field(default_factory=list)
 
-    def undo_at_end(self, words: str, action: Callable[[], None], stage: Stage = Stage.NODE) -> None:
+    def undo_at_end(
+        self, words: str, action: Callable[[], None], stage: Stage = Stage.NODE,
+        begin: Callable[[], None] | None = None,
+    ) -> None:
         """What a step changed is put back when the scenario ends; in a stage, the last change first."""
-        self._undo.append(Undo(words, action, stage, self.cluster))
+        self._undo.append(Undo(words, action, stage, self.cluster, begin))
 
     def forget_undo(self, *words: str) -> None:
         """The scenario has put it back itself."""
@@ -150,6 +169,17 @@ class Bench:
     def forget_cluster(self, cluster: Any) -> None:
         """It has ended: nothing of it needs to be put back."""
         self._undo = [undo for undo in self._undo if undo.cluster is not cluster or undo.stage is Stage.MACHINE]
+
+    def begin_to_put_back(self) -> list[str]:
+        """What goes on by itself while the scenario's pods go; returns what failed."""
+        problems = []
+        for undo in reversed(self._undo):
+            try:
+                if undo.begin is not None:
+                    undo.begin()
+            except Exception as error:  # its action says whether it was done all the same
+                problems.append(f"{undo.words}: {error}")
+        return problems
 
     def put_back(self, *stages: Stage) -> list[str]:
         """Undoes everything of these stages, one after the other, however much of it fails; returns what failed."""

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from support.shell import SetupError
+from support.shell import Failure, SetupError
 
-from testbench import scenario
+from testbench import leftovers, namespaces, scenario, scenario_session, stack, stacks
 from testbench.scenario import Options
 from testbench.scenario_bench import Stage
-from testbench.verbs_test import FakeCluster, done
+from testbench.verbs_test import FakeCluster
 
 
 class StartedCluster(FakeCluster):
@@ -46,6 +46,23 @@ class ScenarioFiles(unittest.TestCase):
         self.life: list[str] = []
         self.leaves = ""
         self.told = io.StringIO()
+        self.traces = self.enterContext(mock.patch.object(leftovers, "take", lambda cluster: {}))
+        for name in ("make", "ensure", "remove", "settle"):
+            self.enterContext(mock.patch.object(namespaces, name, getattr(self, f"namespace_{name}")))
+        self.namespaces: list[str] = []
+
+    def namespace_make(self, _: Any, wanted: str) -> str:
+        self.namespaces.append(f"make {wanted}")
+        return wanted
+
+    def namespace_ensure(self, _: Any, name: str) -> None:
+        pass
+
+    def namespace_remove(self, _: Any, name: str) -> None:
+        self.namespaces.append(f"remove {name}")
+
+    def namespace_settle(self, _: Any) -> None:
+        self.namespaces.append("settle")
 
     def write(self, name: str, text: str) -> Path:
         path = self.folder / name
@@ -138,17 +155,96 @@ class ScenarioFiles(unittest.TestCase):
         self.assertEqual(self.run_all(self.simple("a", {}, "1 / 0")), scenario.FAILED)
         self.assertIn("ZeroDivisionError", self.told.getvalue())
 
-    def test_objects_that_stay_fail_the_scenario_that_made_them(self) -> None:
-        original = StartedCluster.kubectl
-        StartedCluster.kubectl = lambda *_, **__: done(1, err="timed out waiting")
-        self.addCleanup(setattr, StartedCluster, "kubectl", original)
-        self.assertEqual(self.run_all(self.simple("a", {"x": "p"})), scenario.FAILED)
-        self.assertRegex(self.told.getvalue(), "not put back: delete pods,.*: timed out waiting")
+    def test_a_namespace_that_stays_fails_the_scenario_that_made_it(self) -> None:
+        stays = mock.Mock(side_effect=Failure("pods of namespace a stay"))
+        with mock.patch.object(namespaces, "remove", stays):
+            self.assertEqual(self.run_all(self.simple("a", {"x": "p"})), scenario.FAILED)
+        self.assertIn("not put back: pods of namespace a stay", self.told.getvalue())
+
+    def test_a_scenario_has_a_namespace_of_its_own(self) -> None:
+        body = "from testbench.verbs import expect, namespace; expect(namespace(), 'b')"
+        self.assertEqual(self.run_all(self.simple("a", {"x": "p"}), self.simple("b", {"x": "p"}, body)), scenario.OK)
+        self.assertEqual(self.namespaces, ["make a", "remove a", "make b", "remove b", "settle"])
+
+    def test_what_differs_from_the_beginning_fails_the_scenario_and_the_cluster_is_not_used_again(self) -> None:
+        states = iter([{}, {"label a of node x": "1"}, {}, {}])
+        with (
+            mock.patch.object(leftovers, "take", lambda cluster: next(states)),
+            mock.patch.object(scenario_session, "SETTLE_SECONDS", -1),
+        ):
+            paths = [self.simple(name, {"x": "p"}) for name in ("a", "b")]
+            self.assertEqual(self.run_all(*paths), scenario.FAILED)
+        self.assertIn("not put back: label a of node x is new: 1", self.told.getvalue())
+        self.assertEqual(self.life, ["start x", "stop x", "start x", "stop x"])
+
+    def test_what_settles_in_time_is_no_difference(self) -> None:
+        states = iter([{}, {"allocatable gpu of node x": "8"}, {}])
+        with mock.patch.object(leftovers, "take", lambda cluster: next(states)):
+            self.assertEqual(self.run_all(self.simple("a", {"x": "p"})), scenario.OK)
+
+    # ---- stacks ----
+
+    def two_stacks(self) -> None:
+        plugin = stack.Programs([])
+        one, two = stack.Stack("one", {"gpus": plugin, "claims": plugin}), stack.Stack("two", {"gpus": plugin})
+        both = {"one": one, "two": two}
+        self.enterContext(mock.patch.object(stacks, "STACKS", both))
+
+    def test_a_scenario_runs_with_every_stack_that_serves_it(self) -> None:
+        self.two_stacks()
+        body = "from testbench.verbs import serve; serve('gpus', on='x')"
+        self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body), stack="one,two"), scenario.OK)
+        told = r"ok +a \(one\) .*\nok +a \(two\) .*\nok +stop-x .*\n3 passed, 0 failed in"
+        self.assertRegex(self.told.getvalue(), told)
+        self.assertEqual(self.life, ["start x", "stop x"])
+
+    def test_a_scenario_that_no_stack_serves_runs_once(self) -> None:
+        self.two_stacks()
+        self.run_all(self.simple("a", {"x": "p"}), stack="one,two")
+        self.assertRegex(self.told.getvalue(), r"\nok +a +\d.*\nok +stop-x .*\n2 passed, 0 failed in")
+
+    def test_what_a_stack_does_not_serve_is_told_apart_from_failures(self) -> None:
+        self.two_stacks()
+        body = "from testbench.verbs import serve; serve('claims', on='x')"
+        self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body), stack="one,two"), scenario.OK)
+        text = self.told.getvalue()
+        self.assertRegex(text, r"-    a \(two\) .* not served: two's stack does not serve 'claims'; it serves: gpus")
+        self.assertIn("2 passed, 0 failed, 1 not served by its stack in", text)
+
+    def test_a_scenario_can_name_the_stacks_that_can_do_it(self) -> None:
+        self.two_stacks()
+        path = self.write("a.py", '"""T."""\nNODES = {"x": "p"}\nSTACKS = ["two"]\ndef scenario():\n    1 / 0\n')
+        self.assertEqual(self.run_all(path, stack="one"), scenario.OK)
+        self.assertRegex(self.told.getvalue(), r"- +a +0\.0 s  not served: it needs two")
+        self.assertEqual(self.life, [], "no cluster for nothing")
+
+    # ---- limits ----
+
+    def test_a_scenario_that_takes_too_long_fails_at_its_line(self) -> None:
+        path = self.write("a.py", '"""T."""\nLIMIT = 0.05\nimport time\ndef scenario():\n    time.sleep(600)\n')
+        self.assertEqual(self.run_all(path), scenario.FAILED)
+        text = self.told.getvalue()
+        self.assertIn("expected: a ends within the 0 s that it may take\n    seen:     it goes on\n", text)
+        self.assertRegex(text, r"at: .*a\.py:5: time\.sleep\(600\)")
+
+    def test_after_the_limit_of_all_nothing_more_runs(self) -> None:
+        slow = self.simple("a", {"x": "p"}, "import time; time.sleep(600)")
+        self.assertEqual(self.run_all(slow, self.simple("b", {"x": "p"}), limit=0.05, stack="nvidia"), scenario.FAILED)
+        text = self.told.getvalue()
+        self.assertRegex(text, r"FAIL a .*\n.*\n- +b +0\.0 s  not run: the limit of 0\.05 s is over")
+        self.assertIn("1 passed, 1 failed, 1 not run in", text)
+        self.assertEqual(self.life, ["start x", "stop x"])
+
+    def test_fail_fast_ends_with_the_first_failure(self) -> None:
+        paths = [self.simple("a", {"x": "p"}, "1 / 0"), self.simple("b", {"x": "p"}), self.simple("c", {"x": "q"})]
+        self.assertEqual(self.run_all(*paths, fail_fast=True), scenario.FAILED)
+        self.assertRegex(self.told.getvalue(), r"- +b .*not run: another failed before it\n- +c ")
+        self.assertEqual(self.life, ["start x", "stop x"])
 
     def test_a_stop_that_leaves_something_fails_and_names_it(self) -> None:
         self.leaves = f"{tempfile.gettempdir()}/{{name}}-left"
-        scenario_seconds, scenario.STOP_SECONDS = scenario.STOP_SECONDS, 0
-        self.addCleanup(setattr, scenario, "STOP_SECONDS", scenario_seconds)
+        scenario_seconds, scenario_session.STOP_SECONDS = scenario_session.STOP_SECONDS, 0
+        self.addCleanup(setattr, scenario_session, "STOP_SECONDS", scenario_seconds)
         path = self.leaves.format(name=f"e2e-{os.getpid()}-0")
         self.addCleanup(os.unlink, path)
         self.assertEqual(self.run_all(self.simple("a", {"x": "p"})), scenario.FAILED)
@@ -215,29 +311,30 @@ class ScenarioFiles(unittest.TestCase):
     def test_outages_end_first_then_pods_go_then_what_served_them(self) -> None:
         body = (
             "from testbench.scenario_bench import Stage, current\n"
-            "    calls = current().cluster.calls\n"
-            "    current().undo_at_end('serve', lambda: calls.append('withdraw'))\n"
+            "    calls = current().cluster.control_plane.api.calls = current().cluster.calls\n"
+            "    begin = lambda: calls.append('begin to withdraw')\n"
+            "    current().undo_at_end('serve', lambda: calls.append('withdraw'), begin=begin)\n"
             "    current().undo_at_end('stop', lambda: calls.append('start'), Stage.KUBELET)\n"
         )
         calls: list[str] = []
-        with mock.patch.object(StartedCluster, "stop", lambda cluster: calls.extend(cluster.calls)):
+        removed = mock.patch.object(namespaces, "remove", lambda api, _: api.calls.append("remove namespace"))
+        with removed, mock.patch.object(StartedCluster, "stop", lambda cluster: calls.extend(cluster.calls)):
             self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body)), scenario.OK)
-        shown = [call if isinstance(call, str) else call[2] for call in calls]
-        self.assertEqual(shown, ["start", scenario.PODS, "withdraw", scenario.OFFERS])
+        self.assertEqual(calls, ["start", "begin to withdraw", "remove namespace", "withdraw"])
 
     def test_a_failed_cluster_is_kept_until_ctrl_c_when_asked_for(self) -> None:
         def pause() -> None:
             self.life.append("pause")
             raise KeyboardInterrupt
 
-        with mock.patch.object(scenario.signal, "pause", pause):
+        with mock.patch.object(scenario_session.signal, "pause", pause):
             self.run_all(self.simple("a", {"x": "p"}, "1 / 0"), keep=True)
         self.assertEqual(self.life, ["start x", "pause", "stop x"])
         self.assertRegex(self.told.getvalue(), r"kept as it is: e2e-\d+-0; see `e2e/e2e list`")
 
     def test_a_failed_cluster_of_its_own_is_told_once_and_kept_too(self) -> None:
         body = "from testbench.verbs import cluster_of\n    with cluster_of({'y': 'p'}): 1 / 0"
-        with mock.patch.object(scenario.signal, "pause", lambda: self.life.append("pause")):
+        with mock.patch.object(scenario_session.signal, "pause", lambda: self.life.append("pause")):
             self.run_all(self.simple("a", {}, body), keep=True)
         self.assertEqual(self.life, ["start y", "pause", "stop y"])
         self.assertEqual(self.told.getvalue().count("ZeroDivisionError"), 1)
@@ -256,23 +353,40 @@ class ScenarioFiles(unittest.TestCase):
         (logs / "kubelet.log").write_text("last words", encoding="utf-8")
         body = "from testbench.scenario_bench import current\n    current().harnesses.append('own'); 1 / 0"
         folder = mock.Mock(folder=self.folder / "own")
-        with mock.patch.object(scenario, "StateFolder", lambda name: folder):
+        with mock.patch.object(scenario_session, "StateFolder", lambda name: folder):
             self.run_all(self.simple("a", {}, body))
         (found,) = (self.folder / "failed").glob("*-a/own/dgx/logs/kubelet.log")
         self.assertEqual(found.read_text(encoding="utf-8").strip(), "last words")
+
+    def test_figures_reach_the_same_scenario_with_the_next_stack_and_are_told(self) -> None:
+        path = self.write("a.py", '''\
+            """Counts."""
+            from testbench.scenario_bench import current
+            from testbench.verbs import note, noted, served_by
+            NODES = {"dgx": "dgx-a100-40"}
+            def scenario():
+                current().served = True
+                note("theirs", noted("count", "nvidia"))
+                note("count", len(served_by()))
+            ''')
+        self.assertEqual(self.run_all(path), 0, self.told.getvalue())
+        self.assertRegex(
+            self.told.getvalue(),
+            r"figures of a \(nvidia\): theirs: None; count: 6\nfigures of a \(partita\): theirs: 6; count: 7\n",
+        )
 
     def test_times_are_told_when_asked_for(self) -> None:
         body = "from testbench.verbs import measure\n    with measure('nothing'): pass"
         path = self.simple("a", {}, body)
         self.run_all(path)
         self.assertNotIn("nothing", self.told.getvalue())
-        self.run_all(path, times=True)
-        self.assertRegex(self.told.getvalue(), r"times with nvidia's stack\n +\d\.\d\d s  a: nothing")
+        self.run_all(path, times=True, stack="nvidia")
+        self.assertRegex(self.told.getvalue(), r"times with the stack of nvidia\n +\d\.\d\d s  a: nothing")
 
     def test_what_there_is_not_is_wrong_use_and_starts_nothing(self) -> None:
         path = self.simple("a", {"x": "p"})
         for arguments, options, words in (
-            ([path], {"stack": "amd"}, "e2e: no stack 'amd'; there are: nvidia\n"),
+            ([path], {"stack": "amd"}, "e2e: no stack 'amd'; there are: nvidia, partita\n"),
             ([path], {"only": ("b",)}, "e2e: no scenario has 'b' in its name; there are: a\n"),
             ([Path("/no/such.py")], {}, "e2e: /no/such.py: no such scenario file; "),
         ):

@@ -32,8 +32,12 @@ class Simulator:
     def reboot(self, node: str) -> None:
         self._call("reboot", "--node", node, "--force")
 
+    def show(self, node: str) -> str:
+        """Its state, as JSON."""
+        return self._call("show", "--node", node, "--output", "json")
+
     def boot_id(self, node: str) -> str:
-        return json.loads(self._call("show", "--node", node, "--output", "json"))["boot"]["id"]
+        return json.loads(self.show(node))["boot"]["id"]
 
     def run_in_view(self, node: str) -> list[str]:
         """The beginning of a command line: what follows sees the machine's hardware."""

@@ -5,35 +5,41 @@ changes outside of Kubernetes (a stopped API server, a partitioned GPU, a served
 the scenario ends. Verbs for the bench itself are in verbs_bench, what can be looked at is in verbs_observe.
 """
 
-import json
 import re
 import shlex
-import signal
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from support.shell import Failure
 
-from testbench import verbs_manifests
+from testbench import kinds, verbs_manifests
+from testbench.api_client import Refused
 from testbench.scenario_bench import Seen, Stage, Unexpected, current, error_of, finished, step, where
 from testbench.verbs_bench import cluster_of, e2e, expect_no_residue, measure, start_harness
-from testbench.verbs_manifests import Manifest, claim, pod
+from testbench.verbs_gpus import (
+    exchange_board, fault, given, given_ids, load_driver, nvml_in, partition, reload_driver, repartition, serve,
+    set_persistence, withdraw, workload,
+)
+from testbench.verbs_kills import kill_server, note, noted, now, served_by, wait_for_return
+from testbench.verbs_manifests import Manifest, claim, manifest, pod
 from testbench.verbs_observe import (
-    Observation, allocatable, boot_id, capacity, field, label, labels, node_ready, offered, phase, published,
+    POLL_SECONDS, WAIT_SECONDS, Observation, allocatable, boot_id, capacity, field, label, labels, node_ready, phase,
+    published, wait_for,
 )
 
 __all__ = [
-    "Seen", "allocatable", "apply", "attempt_in", "boot_id", "capacity", "claim", "cluster_of", "cut_network",
-    "delete", "e2e", "exec_in", "expect", "expect_match", "expect_no_residue", "field", "kill", "label", "labels",
-    "logs", "measure", "node_ready", "on_node", "open_in", "partition", "phase", "pod", "published", "reboot",
-    "restart", "restore_network", "serve", "start", "start_harness", "stop", "wait_for", "withdraw",
+    "Seen", "allocatable", "apply", "attempt_in", "begin_delete", "boot_id", "capacity", "claim", "cluster_of",
+    "cut_network", "delete", "e2e", "exchange_board", "exec_in", "expect", "expect_match", "expect_no_residue",
+    "fault", "field", "given", "given_ids", "kill", "kill_server", "label", "labels", "load_driver", "logs",
+    "manifest", "measure", "namespace", "node_ready", "note", "noted", "now", "nvml_in", "on_node", "open_in",
+    "partition", "phase", "pod", "published", "reboot", "reload_driver", "repartition", "restart", "restore_network",
+    "serve", "served_by", "start", "start_harness", "stop", "wait_for", "wait_for_return", "withdraw", "workload",
 ]
 
-WAIT_SECONDS = 90
-POLL_SECONDS = 0.25
 EXEC_SECONDS = 60
+GONE = 404
 
 # What the shell of a pod says when a file does not open -> the error that open(2) gave.
 OPEN_ERRORS = {
@@ -49,63 +55,65 @@ OPEN_ERRORS = {
 
 
 def apply(*manifests: Manifest | str) -> None:
-    """Creates or changes objects: dictionaries, or YAML text."""
+    """Creates or changes objects, in the scenario's namespace: dictionaries, or YAML text."""
     for part in manifests:
         words = "apply YAML" if isinstance(part, str) else f"apply {verbs_manifests.describe([part])}"
         with step(words):
-            text = part if isinstance(part, str) else json.dumps(part)
-            kubectl("apply", "-f", "-", input=text, words=words)
+            if isinstance(part, str):
+                kubectl("apply", "-f", "-", input=part, words=words)
+            else:
+                asked(words, lambda: api().put_object(kinds.place_of(part, current().namespace), part))
 
 
 def delete(kind: str, name: str, within: float = WAIT_SECONDS) -> None:
     """Deletes an object and waits until it is gone."""
     words = f"delete {kind} {name}"
+    place = kinds.find(kind).place(current().namespace, name)
+    deadline = time.monotonic() + within
     with step(words):
-        kubectl("delete", kind, name, "--ignore-not-found", f"--timeout={int(within)}s", words=words)
+        begin_delete(kind, name)
+        while (left := asked(words, lambda: api().get(place)))[0] != GONE:
+            if time.monotonic() > deadline:
+                raise Unexpected(f"{words} within {within:g} s", f"it stays: {left[1]}", where())
+            time.sleep(POLL_SECONDS)
+
+
+def begin_delete(kind: str, name: str) -> None:
+    """Deletes an object that goes while the scenario goes on."""
+    words = f"begin to delete {kind} {name}"
+    with step(words):
+        asked(words, lambda: api().delete(kinds.find(kind).place(current().namespace, name)))
+
+
+def namespace() -> str:
+    """The one in which the scenario's objects lie."""
+    return current().namespace
+
+
+def api() -> Any:
+    return current().cluster.control_plane.api
+
+
+def asked(words: str, call: Callable[[], Any]) -> Any:
+    """What `call` at the API server returns; its no is a failed step."""
+    try:
+        return call()
+    except (Refused, OSError) as error:
+        raise Unexpected(words, str(error), where()) from error
 
 
 def kubectl(*arguments: str, words: str, input: str | None = None) -> str:
-    done = finished(words, lambda: current().cluster.kubectl(*arguments, input=input))
+    done = finished(words, lambda: run_kubectl(*arguments, input=input))
     if done.returncode != 0:
         raise Unexpected(words, error_of(done), where())
     return done.stdout
 
 
+def run_kubectl(*arguments: str, input: str | None = None) -> subprocess.CompletedProcess:
+    return current().cluster.kubectl(f"--namespace={current().namespace}", *arguments, input=input)
+
+
 # ---- looking ----
-
-
-def wait_for(what: Observation, wanted: Any, within: float = WAIT_SECONDS) -> None:
-    """Looks until the wanted value is seen; `wanted` may be a function that says yes or no."""
-    words = f"wait for {what.words}: {told(wanted)}"
-    deadline = time.monotonic() + within
-    with step(words):
-        while True:
-            seen = what.look()
-            if wanted(seen) if callable(wanted) else seen == str(wanted):
-                return
-            if seen in what.final or time.monotonic() > deadline:
-                more = [text for text in (seen or "nothing", what.explain(), *deaths()) if text]
-                expected = f"{what.words}: {told(wanted)} within {within:g} s"
-                raise Unexpected(expected, "; ".join(more), where())
-            time.sleep(POLL_SECONDS)
-
-
-def deaths() -> Iterator[str]:
-    """Programs of the nodes that ended by themselves: the likely reason why something does not come true."""
-    for name, machine in current().cluster.machines().items():
-        try:
-            programs = machine.programs()
-        except Failure as failure:
-            yield str(failure)
-            continue
-        for program, state in programs.items():
-            if state["exit"] not in (None, 0, -signal.SIGTERM, -signal.SIGKILL):
-                last = machine.last_words(program, 1).splitlines()[-1].strip()
-                yield f"{program} on {name} has exited with status {state['exit']}: {last}"
-
-
-def told(wanted: Any) -> str:
-    return (wanted.__doc__ or wanted.__name__) if callable(wanted) else str(wanted) or "nothing"
 
 
 def expect(seen: Any, wanted: Any, what: str = "") -> None:
@@ -151,7 +159,7 @@ def run_in(name: str, command: str | list[str]) -> subprocess.CompletedProcess:
     argv = ["sh", "-c", command] if isinstance(command, str) else command
     wait = f"--pod-running-timeout={EXEC_SECONDS}s"
     return finished(
-        f"`{shown(command)}` in pod {name} ends", lambda: current().cluster.kubectl("exec", name, wait, "--", *argv)
+        f"`{shown(command)}` in pod {name} ends", lambda: run_kubectl("exec", name, wait, "--", *argv)
     )
 
 
@@ -265,9 +273,11 @@ def node_action(node: str, verb: str, what: str) -> Callable[[], None]:
 
 def reboot(node: str) -> None:
     """The simulated machine reboots: everything on it dies and starts again, under a new boot id."""
-    with step(f"reboot node {node}"):
+    words = f"reboot node {node}"
+    with step(words):
         current().cluster.node(node).reboot()
         current().forget_outages(at("", node))
+        current().undo_at_end(words, lambda: set_persistence(node))
 
 
 def cut_network(node: str) -> None:
@@ -281,43 +291,3 @@ def restore_network(node: str) -> None:
     with step(f"restore the network of node {node}"):
         current().cluster.node(node).restore_network()
         current().forget_undo(f"cut the network of node {node}")
-
-
-# ---- GPUs ----
-
-
-def partition(node: str, gpu: int, want: str) -> None:
-    """Makes MIG devices of a GPU with partita: partition("dgx", 0, "1g.5gb:7"); "off" ends MIG mode."""
-    words = f"partition GPU {gpu} of node {node} into {want}"
-    command = ["partita", "mig", "apply", "--gpu", str(gpu), "--yes", "--want"]
-    with step(words):
-        if want != "off":
-            current().undo_at_end(words, lambda: partition(node, gpu, "off"))
-        done = finished(words, lambda: current().cluster.node(node).run([*command, want]))
-        if done.returncode != 0:
-            raise Unexpected(words, error_of(done), where())
-
-
-def serve(what: str, on: str, **settings: str) -> None:
-    """Starts the part of the stack that serves "gpus", "labels" or "claims" on a node."""
-    stack = current().stack
-    words = f"serve {what} on node {on} with {stack.name}'s stack"
-    with step(words):
-        current().undo_at_end(words, lambda: end_service(what, on))
-        stack.serve(what, current().cluster, current().cluster.node(on), settings)
-
-
-def withdraw(what: str, on: str) -> None:
-    """Ends what serve() started, and removes what that has left."""
-    stack = current().stack
-    with step(f"withdraw {what} on node {on}"):
-        end_service(what, on)
-        current().forget_undo(f"serve {what} on node {on} with {stack.name}'s stack")
-
-
-def end_service(what: str, node: str) -> None:
-    """Returns when the node no longer offers what was served: a later wait must not see it any more."""
-    stack = current().stack
-    stack.withdraw(what, current().cluster, current().cluster.node(node))
-    for beginning in stack.part(what).resources:
-        wait_for(offered(beginning, on=node), 0)

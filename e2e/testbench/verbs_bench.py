@@ -23,9 +23,10 @@ END_SECONDS = 90
 def cluster_of(nodes: dict[str, str]) -> Iterator[Any]:
     """A cluster of the scenario's own, which the verbs act on inside the block."""
     bench = current()
-    outer = bench.cluster
+    outer, namespace = bench.cluster, bench.namespace
     with step(f"start a cluster of {', '.join(nodes)}"):
-        bench.cluster = bench.start_cluster(nodes)
+        bench.cluster, bench.namespace = bench.start_cluster(nodes), "default"  # nobody shares it
+        bench.stack.prepare(bench.cluster)
     try:
         yield bench.cluster
     except Exception as error:
@@ -33,7 +34,7 @@ def cluster_of(nodes: dict[str, str]) -> Iterator[Any]:
         bench.examined = error
         raise
     finally:
-        own, bench.cluster = bench.cluster, outer
+        own, bench.cluster, bench.namespace = bench.cluster, outer, namespace
         bench.forget_cluster(own)
         with step("stop the cluster"):
             own.stop()

@@ -2,19 +2,21 @@
 
 import dataclasses
 import json
-from collections.abc import Callable
+import signal
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from support.shell import Failure
 
-from testbench.scenario_bench import current
+from testbench import kinds
+from testbench.api_client import refusal
+from testbench.scenario_bench import Unexpected, current, step, where
 
+WAIT_SECONDS = 90
+POLL_SECONDS = 0.05
 CORE = "/api/v1"
 RESOURCE_API = "/apis/resource.k8s.io/v1"
-COLLECTIONS = {
-    "pod": f"{CORE}/namespaces/default/pods",
-    "node": f"{CORE}/nodes",
-    "resourceclaim": f"{RESOURCE_API}/namespaces/default/resourceclaims",
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Observation:
 def field(kind: str, name: str, *keys: str, words: str = "") -> Observation:
     """One field of an object: field("pod", "a", "status", "podIP"); in a list of conditions a key is the
     type of one of them, in one of containers its name. What is not there is an empty text."""
-    place = f"{COLLECTIONS[kind]}/{name}"
+    place = kinds.find(kind).place(current().namespace, name)
     return Observation(
         words or f"{'.'.join(keys)} of {kind} {name}", lambda: look_up(place, keys),
         lambda: events_of(name),
@@ -53,14 +55,6 @@ def look_up(place: str, keys: tuple[str, ...]) -> str:
     if value is None:
         return ""
     return value if isinstance(value, str) else json.dumps(value)
-
-
-def refusal(body: str) -> str:
-    """What the API server says in an answer that is an error: an object with a message, or plain text."""
-    try:
-        return json.loads(body)["message"]
-    except (ValueError, KeyError, TypeError):
-        return body.strip()
 
 
 def phase(name: str) -> Observation:
@@ -125,6 +119,21 @@ def count_devices(driver: str, node: str) -> str:
     return str(sum(len(spec.get("devices", [])) for spec in mine))
 
 
+def agent_restarts(on: str, ready: bool = False) -> Observation:
+    """How often partita's agent was started again in its pod; with `ready`, nothing while it is not."""
+    place = f"{CORE}/namespaces/partita/pods?labelSelector=partita.test/node={on}"
+
+    def look() -> str:
+        found = look_up(place, ("items",))
+        pods = json.loads(found) if found.startswith("[") else []
+        states = [
+            state for pod in pods for state in pod["status"].get("containerStatuses", []) if state["name"] == "agent"
+        ]
+        return ", ".join(str(state["restartCount"]) for state in states if state["ready"] or not ready)
+
+    return Observation(f"restarts of {'the ready ' if ready else ''}agent on node {on}", look)
+
+
 def boot_id(node: str) -> Observation:
     return field("node", node, "status", "nodeInfo", "bootID", words=f"boot id of node {node}")
 
@@ -141,3 +150,40 @@ def events_of(name: str) -> str:
     items = json.loads(body).get("items") or []
     events = [f"{event.get('reason', '')}: {event.get('message', '')}" for event in items]
     return "last events: " + " | ".join(events[-4:]) if events else "no events"
+
+
+# ---- waiting ----
+
+
+def wait_for(what: Observation, wanted: Any, within: float = WAIT_SECONDS) -> None:
+    """Looks until the wanted value is seen; `wanted` may be a function that says yes or no."""
+    words = f"wait for {what.words}: {told(wanted)}"
+    deadline = time.monotonic() + within
+    with step(words):
+        while True:
+            seen = what.look()
+            if wanted(seen) if callable(wanted) else seen == str(wanted):
+                return
+            if seen in what.final or time.monotonic() > deadline:
+                more = [text for text in (seen or "nothing", what.explain(), *deaths()) if text]
+                expected = f"{what.words}: {told(wanted)} within {within:g} s"
+                raise Unexpected(expected, "; ".join(more), where())
+            time.sleep(POLL_SECONDS)
+
+
+def deaths() -> Iterator[str]:
+    """Programs of the nodes that ended by themselves: the likely reason why something does not come true."""
+    for name, machine in current().cluster.machines().items():
+        try:
+            programs = machine.programs()
+        except Failure as failure:
+            yield str(failure)
+            continue
+        for program, state in programs.items():
+            if state["exit"] not in (None, 0, -signal.SIGTERM, -signal.SIGKILL):
+                last = machine.last_words(program, 1).splitlines()[-1].strip()
+                yield f"{program} on {name} has exited with status {state['exit']}: {last}"
+
+
+def told(wanted: Any) -> str:
+    return (wanted.__doc__ or wanted.__name__) if callable(wanted) else str(wanted) or "nothing"

@@ -10,8 +10,9 @@ from unittest import mock
 
 from support.shell import Failure
 
-from testbench import programs, scenario_bench, stacks, verbs
-from testbench.scenario_bench import OUTAGES, Bench, Progress, Stage, Unexpected
+from testbench import programs, scenario_bench, stack, verbs, verbs_gpus
+from testbench.api_client import Refused
+from testbench.scenario_bench import OUTAGES, Bench, NotServed, Progress, Stage, Unexpected
 
 POD = "/api/v1/namespaces/default/pods/a"
 EVENTS = "/api/v1/events?fieldSelector=involvedObject.name=a"
@@ -22,12 +23,37 @@ def done(code: int = 0, out: str = "", err: str = "") -> subprocess.CompletedPro
 
 
 class FakeApi:
-    """Answers from a list for each path; the last one stays."""
+    """Answers from a list for each path, of which the last one stays; keeps what is put there."""
 
     def __init__(self) -> None:
         self.answers: dict[str, list[Any]] = {}
+        self.changes: list[tuple[str, str]] = []
+        self.put: dict[str, Any] = {}
+        self.refuses: Exception | None = None
 
-    def get(self, path: str) -> tuple[int, str]:
+    def put_object(self, path: str, wanted: Any) -> None:
+        self._change("put", path)
+        self.put[path] = wanted
+
+    def create(self, path: str, made: Any) -> None:
+        self._change("create", f"{path}/{made['metadata']['name']}")
+
+    def delete(self, path: str, options: Any = None) -> bool:
+        self._change("delete", path)
+        return True
+
+    def _change(self, verb: str, path: str) -> None:
+        if self.refuses:
+            raise self.refuses
+        self.changes.append((verb, path))
+
+    def object(self, path: str) -> Any:
+        return json.loads(self.get(path)[1])
+
+    def items(self, path: str, accept: str = "") -> list[Any]:
+        return self.object(path).get("items", [])
+
+    def get(self, path: str, accept: str = "") -> tuple[int, str]:
         waiting = self.answers.get(path, [{}])
         answer = waiting.pop(0) if len(waiting) > 1 else waiting[0]
         if isinstance(answer, OSError):
@@ -57,11 +83,12 @@ class FakeNode:
     def __init__(self, name: str, calls: list) -> None:
         self.name = name
         self.answer = done()
+        self.answers: list[subprocess.CompletedProcess] = []  # before it
         self._calls = calls
 
     def run(self, command: list[str], **_: Any) -> subprocess.CompletedProcess:
         self._calls.append((self.name, *command))
-        return self.answer
+        return self.answers.pop(0) if self.answers else self.answer
 
     def __getattr__(self, verb: str):
         if verb not in VERBS:
@@ -105,10 +132,10 @@ class Verbs(unittest.TestCase):
         self.cluster = FakeCluster()
         self.api = self.cluster.control_plane.api
         self.told = io.StringIO()
-        plugin = stacks.Program("plugin", lambda *_: [])
+        plugin = stack.Program("plugin", lambda *_: [])
         self.enterContext(mock.patch.object(programs, "path", Path))
-        stack = stacks.Stack("fake", {"gpus": stacks.Part([plugin], frozenset({"mig"}), resources=("gpu/",))})
-        self.bench = Bench(self.cluster, stack, Progress(self.told), before={})
+        parts = {"gpus": stack.Programs([plugin], frozenset({"mig"}), resources=("gpu/",))}
+        self.bench = Bench(self.cluster, stack.Stack("fake", parts), Progress(self.told), before={})
         self.enterContext(scenario_bench.on(self.bench))
 
     def failure(self, call, *arguments: Any, **options: Any) -> Unexpected:
@@ -119,19 +146,33 @@ class Verbs(unittest.TestCase):
     def steps(self) -> list[str]:
         return [line.split(" s ", 1)[1] for line in self.told.getvalue().splitlines()]
 
-    def test_apply_gives_the_object_to_kubectl(self) -> None:
+    def test_apply_gives_the_object_to_the_api_server_in_the_scenarios_namespace(self) -> None:
+        self.bench.namespace = "own"
         verbs.apply(verbs.pod("a", on="dgx", limits={"nvidia.com/gpu": 2}))
-        self.assertEqual(self.cluster.calls, [("kubectl", "apply", "-f", "-")])
-        spec = json.loads(self.cluster.input)["spec"]
+        spec = self.api.put["/api/v1/namespaces/own/pods/a"]["spec"]
         self.assertEqual(spec["nodeSelector"], {"kubernetes.io/hostname": "dgx"})
         self.assertEqual(spec["containers"][0]["resources"]["limits"], {"nvidia.com/gpu": "2"})
         self.assertEqual(self.steps(), ["apply pod a"])
 
+    def test_yaml_is_for_kubectl(self) -> None:
+        self.bench.namespace = "own"
+        verbs.apply("kind: Pod")
+        self.assertEqual(self.cluster.calls, [("kubectl", "--namespace=own", "apply", "-f", "-")])
+        self.assertEqual(self.cluster.input, "kind: Pod")
+
+    def test_delete_returns_when_the_object_is_gone(self) -> None:
+        self.api.answers[POD] = [{"kind": "Pod"}, {"kind": "Pod"}, (404, "")]
+        verbs.delete("pod", "a")
+        self.assertEqual((self.api.changes, self.api.answers[POD]), ([("delete", POD)], [(404, "")]))
+        self.api.answers[POD] = [{"kind": "Pod"}]
+        failure = self.failure(verbs.delete, "pod", "a", within=0)
+        self.assertEqual(failure.expected, "delete pod a within 0 s")
+
     def test_a_refused_object_says_what_where_and_why(self) -> None:
-        self.cluster.answer = done(1, err="pods \"a\" is forbidden")
+        self.api.refuses = Refused("PATCH", POD, 403, '{"message": "pods \\"a\\" is forbidden"}')
         failure = self.failure(verbs.apply, verbs.pod("a"))
         self.assertEqual(failure.expected, "apply pod a")
-        self.assertEqual(failure.seen, 'exit status 1: pods "a" is forbidden')
+        self.assertEqual(failure.seen, f'PATCH {POD}: HTTP 403: pods "a" is forbidden')
         self.assertRegex(failure.where, r"testbench/verbs_test\.py:\d+: call\(\*arguments, \*\*options\)")
         self.assertEqual(self.steps(), ["FAILED: apply pod a"])
 
@@ -327,22 +368,80 @@ class Verbs(unittest.TestCase):
         verbs.partition("dgx", 0, "1g.5gb:7")
         self.bench.put_back(Stage.NODE)
         command = ("dgx", "partita", "mig", "apply", "--gpu", "0", "--yes", "--want")
-        self.assertEqual(self.cluster.calls, [(*command, "1g.5gb:7"), (*command, "off")])
+        forget = ("dgx", "sh", "-c", verbs_gpus.REMEMBERED)
+        self.assertEqual(self.cluster.calls, [(*command, "1g.5gb:7"), (*command, "off"), forget])
+
+    def test_a_fault_ends_with_the_scenario(self) -> None:
+        node = self.cluster.node("dgx")
+        verbs.fault("lost", on="dgx", gpu=2)
+        node.answers = [done(out="fault 7\n"), done(), done(out='{"faults": [{"id": 7}, {"kind": "lost"}]}')]
+        verbs.fault("call", "*", on="dgx", gpu=0, hang=True)
+        verbs.fault("xid", 31, on="dgx", gpu=0, gi=1, ci=0)
+        self.assertEqual(self.bench.put_back(Stage.NODE), [])
+        self.assertEqual([" ".join(call[2:]) for call in self.cluster.calls], [
+            "fault lost --gpu 2", "fault call * --gpu 0 --hang", "fault xid 31 --gpu 0 --gi 1 --ci 0",
+            "fault list --output json", "fault clear 7", "fault clear --gpu 2",
+        ])
+
+    def test_a_fault_that_a_scenario_ends_is_ended_once(self) -> None:
+        verbs.fault("lost", on="dgx", gpu=2).end()
+        self.cluster.calls.clear()
+        self.bench.put_back(Stage.NODE)
+        self.assertEqual(self.cluster.calls, [])
+
+    def test_a_workload_ends_with_the_scenario_unless_its_process_did(self) -> None:
+        for left, wanted in (('[{"id": 3}]', ["workload list --output json", "workload stop 3"]),
+                             ("[]", ["workload list --output json"])):
+            with self.subTest(left):
+                listed = [f'{{"workloads": {found}}}' for found in ("[]", '[{"id": 3}]', left)]
+                self.cluster.node("dgx").answers = [
+                    done(out=listed[0]), done(out="4711\n"), done(out=listed[1]), done(out=listed[2]),
+                ]
+                verbs.workload("dgx", gpu=1, mig="2:0", memory="1GiB")
+                started = "workload start --gpu 1 --mig 2:0 --memory 1GiB --detach -- sleep 86400"
+                self.assertEqual(" ".join(self.cluster.calls[1][2:]), started)
+                self.cluster.calls.clear()
+                self.bench.put_back(Stage.NODE)
+                self.assertEqual([" ".join(call[2:]) for call in self.cluster.calls], wanted)
+                self.cluster.calls.clear()
+
+    def test_what_nvml_lists_are_slices_and_gpus_without_one(self) -> None:
+        self.cluster.answer = done(out=(
+            "GPU 0: NVIDIA A100 (UUID: GPU-1)\n  MIG 1g.5gb     Device  0: (UUID: MIG-3)\n"
+            "  MIG 1g.5gb     Device  1: (UUID: MIG-2)\nGPU 1: NVIDIA A100 (UUID: GPU-4)\n"
+        ))
+        self.assertEqual(verbs.nvml_in("a"), ["GPU-4", "MIG-2", "MIG-3"])
+        self.cluster.answer = done(out="No devices found.\n")
+        self.failure(verbs.nvml_in, "a")
+
+    def test_what_kubelet_gave_is_told_without_the_number_of_a_share(self) -> None:
+        self.api.answers[POD] = [{"metadata": {"uid": "u"}}]
+        entries = [
+            {"PodUID": "u", "DeviceIDs": {"0": ["GPU-2::1", "GPU-1::0"], "1": ["GPU-2::0"]}},
+            {"PodUID": "other", "DeviceIDs": {"-1": ["GPU-3"]}},
+        ]
+        self.cluster.node("dgx").answer = done(out=json.dumps({"Data": {"PodDeviceEntries": entries}}))
+        self.assertEqual(verbs.given("a", on="dgx"), ["GPU-1", "GPU-2"])
 
     def test_an_unknown_thing_to_restart_is_named(self) -> None:
         with self.assertRaisesRegex(Failure, "no verb to restart 'cubelet' on a node"):
             verbs.restart("cubelet", on="dgx")
 
     def test_a_stack_says_what_it_serves_and_takes(self) -> None:
-        with self.assertRaisesRegex(Failure, "fake's stack does not serve 'tea'; it serves: gpus"):
+        with self.assertRaisesRegex(NotServed, "fake's stack does not serve 'tea'; it serves: gpus"):
             verbs.serve("tea", on="dgx")
-        with self.assertRaisesRegex(Failure, "fake's gpus have no setting colour"):
+        with self.assertRaisesRegex(NotServed, "fake's gpus have no setting colour"):
             verbs.serve("gpus", on="dgx", colour="red")
+        self.assertFalse(self.bench.served)
+        self.bench.put_back(Stage.NODE)
+        self.assertEqual(self.cluster.calls, [], "nothing was begun")
 
     def test_putting_back_goes_on_after_a_failure(self) -> None:
         gone = []
-        self.bench.undo_at_end("first", lambda: gone.append("first"))
-        self.bench.undo_at_end("second", lambda: 1 / 0)
+        self.bench.undo_at_end("first", lambda: gone.append("first"), begin=lambda: gone.append("begun"))
+        self.bench.undo_at_end("second", lambda: 1 / 0, begin=lambda: 1 / 0)
+        self.assertEqual((self.bench.begin_to_put_back(), gone), (["second: division by zero"], ["begun"]))
+        gone.clear()
         self.assertEqual(self.bench.put_back(Stage.NODE), ["second: division by zero"])
         self.assertEqual(gone, ["first"])
 

@@ -248,6 +248,8 @@ base::Result<LoadedNode> LoadNode(const DataFile& file,
                                                 "switches",
                                                 "switch_device_id",
                                                 "fabric_state",
+                                                "fabric_cluster",
+                                                "fabric_clique",
                                                 "numa",
                                                 "gpus"};
   TRY(document, config::Document::Parse(file.text, file.path));

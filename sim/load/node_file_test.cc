@@ -47,19 +47,34 @@ TEST(NodeFile, TheDocumentedOneLoads) {
   EXPECT_EQ(node->machine->boards[0].link_count, 4U);
 }
 
-TEST(NodeFile, ThirtyTwoGpusFitAndOneMoreDoesNot) {
+std::string Alike(const std::string& product, int count) {
   std::string text = std::string(kDriver) + "gpus:\n";
-  for (int i = 0; i < 32; ++i) {
-    text += "  - {product: A30, pci: \"0000:" + std::string(i < 16 ? "0" : "1") +
+  for (int i = 0; i < count; ++i) {
+    text += "  - {product: " + product + ", pci: \"0000:" + "01234567"[i / 16] +
             "0123456789abcdef"[i % 16] + ":00.0\"}\n";
   }
-  const auto node = Load(text);
+  return text;
+}
+
+TEST(NodeFile, SixtyFourGpusFitAndOneMoreDoesNot) {
+  const auto node = Load(Alike("T4", 64));
+  ASSERT_TRUE(node.ok()) << node.error().message();
+  EXPECT_EQ(node->machine->gpu_count, 64U);
+  EXPECT_EQ(node->machine->boards[63].minor, 63U);
+  EXPECT_EQ(Problem(Alike("T4", 65)),
+            "my.yaml:67:5: more than 64 GPUs\n"
+            "   67 |   - {product: T4, pci: \"0000:40:00.0\"}\n"
+            "      |     ^ a simulated node has room for so many");
+}
+
+TEST(NodeFile, ThirtyTwoGpusWithMigFitAndOneMoreDoesNot) {
+  const auto node = Load(Alike("A30", 32));
   ASSERT_TRUE(node.ok()) << node.error().message();
   EXPECT_EQ(node->machine->gpu_count, 32U);
-  EXPECT_EQ(Problem(text + "  - {product: A30, pci: \"0000:20:00.0\"}\n"),
-            "my.yaml:35:5: more than 32 GPUs\n"
+  EXPECT_EQ(Problem(Alike("A30", 33)),
+            "my.yaml:35:5: minor 32 for a GPU that can do MIG\n"
             "   35 |   - {product: A30, pci: \"0000:20:00.0\"}\n"
-            "      |     ^ the driver numbers its MIG capabilities for so many");
+            "      |     ^ the driver numbers MIG capabilities for minors below 32");
 }
 
 TEST(NodeFile, GpusAreOrderedByAddress) {
@@ -111,6 +126,28 @@ TEST(NodeFile, PairsAreLinkedDirectly) {
   EXPECT_EQ(node->machine->boards[2].links[0].remote_bus, 1U);
   EXPECT_EQ(node->machine->boards[2].links[0].remote, LinkRemote::kGpu);
   EXPECT_EQ(node->machine->boards[1].link_count, 0U);
+}
+
+TEST(NodeFile, BoardsWithAFabricAreInTheOneThatIsNamed) {
+  const std::string gpus =
+      "gpus:\n  - {product: H200, pci: \"0000:01:00.0\"}\n  - {product: T4, pci: "
+      "\"0000:02:00.0\"}\n";
+  const auto node = Load(std::string(kDriver) +
+                         "fabric_state: 3\nfabric_clique: 7\n"
+                         "fabric_cluster: 5C89852c-d268-c3f3-1b07-005d5ae1dc3f\n" +
+                         gpus);
+  ASSERT_TRUE(node.ok()) << node.error().ToString();
+  const Board& board = node->machine->boards[0];
+  EXPECT_EQ(board.fabric_state.value, 3U);
+  EXPECT_EQ(board.fabric_clique, 7U);
+  EXPECT_EQ(board.fabric_cluster_uuid[0], 0x5CU);
+  EXPECT_EQ(board.fabric_cluster_uuid[4], 0xD2U);
+  EXPECT_EQ(board.fabric_cluster_uuid[15], 0x3FU);
+  EXPECT_EQ(node->machine->boards[1].fabric_state.known, 0U);
+  EXPECT_NE(
+      Problem(std::string(kDriver) + "fabric_cluster: 5c89852cd268c3f31b07005d5ae1dc3f\n" + gpus)
+          .find("not a UUID"),
+      std::string::npos);
 }
 
 TEST(NodeFile, OverridesReplaceFactsOfTheProduct) {

@@ -1,7 +1,9 @@
 #include "sim/load/node_gpus.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -217,7 +219,7 @@ base::Result<std::vector<Entry>> ReadEntries(const Node& root,
   if (gpus == nullptr || !config::ExpectList(*gpus, problems, "the GPUs")) return entries;
   if (gpus->items.size() > kMaxGpus) {
     problems.Add(gpus->items[kMaxGpus], "more than " + std::to_string(kMaxGpus) + " GPUs",
-                 "the driver numbers its MIG capabilities for so many");
+                 "a simulated node has room for so many");
     return entries;
   }
   const std::map<std::uint64_t, CpuSet> numa = ReadNuma(root, problems);
@@ -271,14 +273,11 @@ void CheckAddresses(const std::vector<Entry>& entries, const Node& root, Problem
   }
 }
 
-// The open modules need the GPU's own system processor, which came with Turing (NVIDIA's driver
-// installation guide, "Kernel Modules").
 void CheckModules(const Machine& machine, const std::vector<Entry>& entries, Problems& problems) {
-  constexpr std::uint32_t kTuring = 6;  // NVML_DEVICE_ARCH_TURING
   for (const Entry& entry : entries) {
     const Board& board = entry.product.board;
     const bool driven = entry.driver == PciDriver::kNvidia;
-    if (machine.open_kernel_module == 0 || !driven || board.architecture >= kTuring) continue;
+    if (machine.open_kernel_module == 0 || !driven || !IsTooOldForOpenModules(board)) continue;
     problems.Add(*entry.node->Find("product"),
                  base::Quoted(board.product) + " is older than the open kernel modules drive",
                  "they begin with Turing: write open_kernel_module: false under driver:");
@@ -302,6 +301,17 @@ void AssignMinors(std::vector<Entry>& entries, Problems& problems) {
       taken[next] = true;
     }
     entry.product.board.minor = *entry.minor;
+  }
+}
+
+// Whoever can do MIG needs numbers for its instances.
+void CheckMigMinors(const std::vector<Entry>& entries, Problems& problems) {
+  for (const Entry& entry : entries) {
+    const Board& board = entry.product.board;
+    if (board.mig_activation == MigActivation::kNone || board.minor < kMaxMigMinors) continue;
+    problems.Add(
+        *entry.node, "minor " + std::to_string(board.minor) + " for a GPU that can do MIG",
+        "the driver numbers MIG capabilities for minors below " + std::to_string(kMaxMigMinors));
   }
 }
 
@@ -329,8 +339,50 @@ enum class NvLink { kNone, kSwitches, kPairs };
 struct Settings {
   NvLink nvlink = NvLink::kNone;
   std::optional<std::uint32_t> fabric_state;
+  std::array<std::uint8_t, 16> fabric_cluster = {};  // all zero: the fabric manager gave none
+  std::uint32_t fabric_clique = 0;
   std::uint32_t virtualization = 0;
 };
+
+// "5c89852c-d268-c3f3-1b07-005d5ae1dc3f"
+std::optional<std::array<std::uint8_t, 16>> ParseCluster(std::string_view text) {
+  std::array<std::uint8_t, 16> bytes = {};
+  if (text.size() != 36) return std::nullopt;
+  std::size_t filled = 0;
+  for (std::size_t i = 0; i < text.size(); i += 2) {
+    if (i == 8 || i == 13 || i == 18 || i == 23) {
+      if (text[i] != '-') return std::nullopt;
+      ++i;
+    }
+    const auto byte = base::ParseUnsigned(text.substr(i, 2), 16);
+    if (!byte) return std::nullopt;
+    bytes.at(filled++) = static_cast<std::uint8_t>(*byte);
+  }
+  return bytes;
+}
+
+void ReadFabric(const Node& root, Problems& problems, Settings& settings) {
+  if (const Node* node = root.Find("fabric_state")) {
+    if (const auto state = config::ReadUnsigned(*node, problems, {0, 3})) {
+      settings.fabric_state = static_cast<std::uint32_t>(*state);
+    }
+  }
+  if (const Node* node = root.Find("fabric_cluster")) {
+    const auto text = config::ReadString(*node, problems);
+    const auto cluster = text ? ParseCluster(*text) : std::nullopt;
+    if (cluster) {
+      settings.fabric_cluster = *cluster;
+    } else if (text) {
+      problems.Add(*node, "not a UUID: " + base::Quoted(*text),
+                   "write it as 5c89852c-d268-c3f3-1b07-005d5ae1dc3f");
+    }
+  }
+  if (const Node* node = root.Find("fabric_clique")) {
+    if (const auto clique = config::ReadUnsigned(*node, problems, {0, 0xFFFFFFFF})) {
+      settings.fabric_clique = static_cast<std::uint32_t>(*clique);
+    }
+  }
+}
 
 Settings ReadSettings(const Node& root, const Machine& machine, Problems& problems) {
   static const std::vector<std::string> links = {"none", "switches", "pairs"};
@@ -343,11 +395,7 @@ Settings ReadSettings(const Node& root, const Machine& machine, Problems& proble
       problems.Add(*node, "no NVSwitch in this file", "list their addresses under switches:");
     }
   }
-  if (const Node* node = root.Find("fabric_state")) {
-    if (const auto state = config::ReadUnsigned(*node, problems, {0, 3})) {
-      settings.fabric_state = static_cast<std::uint32_t>(*state);
-    }
-  }
+  ReadFabric(root, problems, settings);
   if (const Node* node = root.Find("virtualization")) {
     settings.virtualization =
         static_cast<std::uint32_t>(config::ReadChoice(*node, problems, modes).value_or(0));
@@ -383,12 +431,20 @@ void ApplySettings(const Settings& settings,
     // Where switches exist a fabric manager has finished; without them such a board answers 0.
     if (entry.product.fabric) {
       board.fabric_state = {1, settings.fabric_state.value_or(switched ? 3 : 0)};
+      std::copy(settings.fabric_cluster.begin(), settings.fabric_cluster.end(),
+                board.fabric_cluster_uuid);
+      board.fabric_clique = settings.fabric_clique;
     }
     board.virtualization_mode = {1, settings.virtualization};
   }
 }
 
 }  // namespace
+
+bool IsTooOldForOpenModules(const Board& board) {
+  constexpr std::uint32_t kTuring = 6;  // NVML_DEVICE_ARCH_TURING
+  return board.architecture < kTuring;
+}
 
 std::optional<PciFunction> ReadPciAddress(const Node& node, Problems& problems) {
   const auto text = config::ReadString(node, problems);
@@ -420,6 +476,7 @@ base::Result<GpuStart> ReadGpus(const Node& root,
   CheckAddresses(entries, root, problems);
   CheckModules(machine, entries, problems);
   AssignMinors(entries, problems);
+  CheckMigMinors(entries, problems);
   AssignNames(machine, entries, problems);
   ApplySettings(settings, machine, entries, problems);
   for (const Entry& entry : entries) {

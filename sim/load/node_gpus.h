@@ -28,6 +28,10 @@ struct GpuStart {
                                               config::Problems& problems,
                                               Machine& machine);
 
+// The open modules need the GPU's own system processor, which came with Turing (NVIDIA's driver
+// installation guide, "Kernel Modules").
+[[nodiscard]] bool IsTooOldForOpenModules(const Board& board);
+
 // Nothing after a problem.
 [[nodiscard]] std::optional<PciFunction> ReadPciAddress(const config::Node& node,
                                                         config::Problems& problems);

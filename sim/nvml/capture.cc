@@ -14,10 +14,10 @@ namespace {
 }
 
 // The text between two marks that the probe's writer always puts there.
-std::string_view Between(std::string_view line,
-                         std::string_view open,
-                         std::string_view close,
-                         int number) {
+std::string_view TextBetween(std::string_view line,
+                             std::string_view open,
+                             std::string_view close,
+                             int number) {
   const std::size_t begin = line.find(open);
   if (begin == std::string_view::npos) Fail(number, "a key is missing");
   line.remove_prefix(begin + open.size());
@@ -26,7 +26,7 @@ std::string_view Between(std::string_view line,
   return line.substr(0, end);
 }
 
-std::vector<long long> Numbers(std::string_view arguments) {
+std::vector<long long> NumbersIn(std::string_view arguments) {
   std::vector<long long> numbers;
   while (!arguments.empty()) {
     const std::size_t end = arguments.find(", ");
@@ -47,10 +47,10 @@ std::vector<Exchange> ReadCapture(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     Exchange exchange;
     exchange.line = ++number;
-    exchange.call = Between(line, "{\"call\": \"", "\", \"args\": ", number);
-    exchange.numbers = Numbers(Between(line, "\"args\": [", "], \"rc\": ", number));
-    exchange.code = std::atoi(std::string(Between(line, "], \"rc\": ", ",", number)).c_str());
-    exchange.out = Between(line, ", \"out\": ", ", \"us\": ", number);
+    exchange.call = TextBetween(line, "{\"call\": \"", "\", \"args\": ", number);
+    exchange.numbers = NumbersIn(TextBetween(line, "\"args\": [", "], \"rc\": ", number));
+    exchange.code = std::atoi(std::string(TextBetween(line, "], \"rc\": ", ",", number)).c_str());
+    exchange.out = TextBetween(line, ", \"out\": ", ", \"us\": ", number);
     exchanges.push_back(std::move(exchange));
   }
   return exchanges;

@@ -1,9 +1,10 @@
 #!/bin/sh
-# check-library.sh LIBRARY EXPORTS: what a program may expect of a driver's libnvidia-ml.so.1.
+# check-library.sh LIBRARY EXPORTS SONAME: what a program may expect of a driver's library.
 # Tool images are small and old: libc alone, and no symbol newer than GLIBC_2.17.
 set -eu
 library=$1
 exports=$2
+wanted_soname=$3
 fail() {
   echo "$library: $1" >&2
   exit 1
@@ -11,7 +12,7 @@ fail() {
 
 dynamic=$(LC_ALL=C readelf --dynamic --wide "$library")
 soname=$(echo "$dynamic" | sed -n 's/.*Library soname: \[\(.*\)\]/\1/p')
-[ "$soname" = libnvidia-ml.so.1 ] || fail "SONAME is \"$soname\", not libnvidia-ml.so.1"
+[ "$soname" = "$wanted_soname" ] || fail "SONAME is \"$soname\", not $wanted_soname"
 needed=$(echo "$dynamic" | sed -n 's/.*Shared library: \[\(.*\)\]/\1/p')
 [ "$needed" = libc.so.6 ] || fail "needs $(echo $needed), not libc.so.6 alone"
 echo "$dynamic" | grep -q NODELETE || fail "not linked with -z nodelete"

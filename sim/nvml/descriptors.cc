@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "sim/nvml/api.h"
+#include "sim/state/access.h"
 
 namespace partita::sim::nvml {
 namespace {

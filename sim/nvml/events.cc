@@ -34,12 +34,10 @@ struct EventSet {
 EventSet* sets = nullptr;
 uint32_t next_set = 0;
 
-uint64_t Epoch() { return __atomic_load_n(&TheSession().epoch, __ATOMIC_SEQ_CST); }
-
-EventSet* Find(nvmlEventSet_t handle) {
+EventSet* FindEventSet(nvmlEventSet_t handle) {
   const uint32_t number = NumberOf(HandleKind::kEventSet, handle);
   if (sets == nullptr || number >= kMaxSets) return nullptr;
-  const uint64_t epoch = Epoch();
+  const uint64_t epoch = CurrentEpoch();
   EventSet& set = sets[number];
   return epoch != 0 && set.epoch == epoch && set.closing == 0 ? &set : nullptr;
 }
@@ -60,7 +58,7 @@ struct Finding {
 };
 
 // The next event of the set. What the ring has dropped meanwhile is gone.
-Finding Look(const EventSet& set, const Slot& slot) {
+Finding LookForEvent(const EventSet& set, const Slot& slot) {
   Finding finding{{}, set.cursor, false};
   const uint64_t end = slot.next_event;
   if (end > kMaxEvents && finding.cursor < end - kMaxEvents) finding.cursor = end - kMaxEvents;
@@ -93,7 +91,8 @@ enum class Outcome { kEvent, kNewlyLost, kStillLost, kNothing };
 // Of a set that is waited in.
 Outcome TakeNext(EventSet* set, Event* event) {
   ScopedLock lock(&TheSession().events_lock);
-  const Finding finding = TheStore().Read([set](const Slot& slot) { return Look(*set, slot); });
+  const Finding finding =
+      TheStore().Read([set](const Slot& slot) { return LookForEvent(*set, slot); });
   set->cursor = finding.cursor;
   *event = finding.event;
   if (finding.event.sequence != 0) return Outcome::kEvent;
@@ -109,10 +108,10 @@ Outcome TakeNext(EventSet* set, Event* event) {
 // A lost GPU is told at once, and then after each full wait: a client that goes on waiting must not
 // be sent round in circles. A set that is being freed, or goes with its session, is waited in to
 // the end all the same: whoever frees it waits for that.
-nvmlReturn_t WaitIn(EventSet* set,
-                    nvmlEventData_t* out,
-                    unsigned int timeout_ms,
-                    bool with_instances) {
+nvmlReturn_t WaitInEventSet(EventSet* set,
+                            nvmlEventData_t* out,
+                            unsigned int timeout_ms,
+                            bool with_instances) {
   const uint64_t start = MonotonicNow();
   const uint64_t limit = timeout_ms * kNanosPerMilli;
   for (;;) {
@@ -133,24 +132,24 @@ nvmlReturn_t WaitIn(EventSet* set,
   }
 }
 
-nvmlReturn_t Wait(nvmlEventSet_t handle,
-                  nvmlEventData_t* out,
-                  unsigned int timeout_ms,
-                  bool with_instances) {
+nvmlReturn_t WaitForEvent(nvmlEventSet_t handle,
+                          nvmlEventData_t* out,
+                          unsigned int timeout_ms,
+                          bool with_instances) {
   if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   EventSet* set = nullptr;
   {
     ScopedLock lock(&TheSession().events_lock);
-    set = Find(handle);
+    set = FindEventSet(handle);
     if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     BeginWait(&set->waits);
   }
-  const nvmlReturn_t code = WaitIn(set, out, timeout_ms, with_instances);
+  const nvmlReturn_t code = WaitInEventSet(set, out, timeout_ms, with_instances);
   EndWait(&set->waits);
   return code;
 }
 
-nvmlReturn_t CreateSet(nvmlEventSet_t* out) {
+nvmlReturn_t CreateEventSet(nvmlEventSet_t* out) {
   if (out == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   const uint64_t now = TheStore().Read([](const Slot& slot) { return slot.next_event; });
   ScopedLock lock(&TheSession().events_lock);
@@ -160,7 +159,7 @@ nvmlReturn_t CreateSet(nvmlEventSet_t* out) {
     if (room == MAP_FAILED) return NVML_ERROR_MEMORY;
     sets = static_cast<EventSet*>(room);
   }
-  const uint64_t epoch = Epoch();
+  const uint64_t epoch = CurrentEpoch();
   for (uint32_t tried = 0; tried < kMaxSets; ++tried) {
     const uint32_t number = tried < kTurn ? (next_set + tried) % kTurn : tried;
     EventSet& set = sets[number];
@@ -175,10 +174,10 @@ nvmlReturn_t CreateSet(nvmlEventSet_t* out) {
   return NVML_ERROR_MEMORY;
 }
 
-nvmlReturn_t Register(uint32_t gpu, unsigned long long types, nvmlEventSet_t handle) {
+nvmlReturn_t RegisterEvents(uint32_t gpu, unsigned long long types, nvmlEventSet_t handle) {
   const uint64_t now = TheStore().Read([](const Slot& slot) { return slot.next_event; });
   ScopedLock lock(&TheSession().events_lock);
-  EventSet* set = Find(handle);
+  EventSet* set = FindEventSet(handle);
   if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   for (uint32_t bit = 0; bit < kEventBits; ++bit) {
     const uint64_t type = 1ULL << bit;
@@ -191,25 +190,25 @@ nvmlReturn_t Register(uint32_t gpu, unsigned long long types, nvmlEventSet_t han
 
 // A set that is not freed keeps its nodes over the end of its session: only the process's own end
 // closes them.
-void CloseNodes(EventSet* set) {
+void CloseNodesOf(EventSet* set) {
   for (int32_t& node : set->nodes) {
     if (node != 0) close(node - 1);
     node = 0;
   }
 }
 
-nvmlReturn_t FreeSet(nvmlEventSet_t handle) {
+nvmlReturn_t FreeEventSet(nvmlEventSet_t handle) {
   EventSet* set = nullptr;
   {
     ScopedLock lock(&TheSession().events_lock);
-    set = Find(handle);
+    set = FindEventSet(handle);
     if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     set->closing = 1;
   }
   AwaitNoWaits(&set->waits);
   ScopedLock lock(&TheSession().events_lock);
   if (set->closing == 0) return NVML_SUCCESS;  // the session ended meanwhile: it is another's now
-  CloseNodes(set);
+  CloseNodesOf(set);
   set->epoch = 0;
   return NVML_SUCCESS;
 }
@@ -221,19 +220,21 @@ nvmlReturn_t FreeSet(nvmlEventSet_t handle) {
 namespace nvml = partita::sim::nvml;
 
 NVML_API(nvmlEventSetCreate, nvmlEventSet_t* set) {
-  return nvml::SystemCall(__func__, [&] { return nvml::CreateSet(set); });
+  return nvml::SystemCall(__func__, [&] { return nvml::CreateEventSet(set); });
 }
 
 NVML_API(nvmlEventSetFree, nvmlEventSet_t set) {
-  return nvml::LocalCall(__func__, [&] { return nvml::FreeSet(set); });
+  return nvml::LocalCall(__func__, [&] { return nvml::FreeEventSet(set); });
 }
 
 NVML_API(nvmlEventSetWait_v2, nvmlEventSet_t set, nvmlEventData_t* data, unsigned int timeout_ms) {
-  return nvml::SystemCall(__func__, [&] { return nvml::Wait(set, data, timeout_ms, true); });
+  return nvml::SystemCall(__func__,
+                          [&] { return nvml::WaitForEvent(set, data, timeout_ms, true); });
 }
 
 NVML_API(nvmlEventSetWait, nvmlEventSet_t set, nvmlEventData_t* data, unsigned int timeout_ms) {
-  return nvml::SystemCall(__func__, [&] { return nvml::Wait(set, data, timeout_ms, false); });
+  return nvml::SystemCall(__func__,
+                          [&] { return nvml::WaitForEvent(set, data, timeout_ms, false); });
 }
 
 NVML_API(nvmlDeviceGetSupportedEventTypes, nvmlDevice_t device, unsigned long long* types) {
@@ -248,6 +249,6 @@ NVML_API(nvmlDeviceRegisterEvents,
          nvmlEventSet_t set) {
   return nvml::GpuCall(__func__, device, [&](const nvml::Device& gpu) {
     if ((types & ~gpu.board->event_types) != 0) return NVML_ERROR_NOT_SUPPORTED;
-    return nvml::Register(gpu.gpu, types, set);
+    return nvml::RegisterEvents(gpu.gpu, types, set);
   });
 }

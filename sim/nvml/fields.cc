@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "sim/nvml/api.h"
+#include "sim/nvml/mig.h"
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/observation.h"
 
@@ -25,7 +26,6 @@ Answer Small(const Fact& fact) { return fact.known != 0 ? Small(fact.value) : kU
 bool HasEcc(const Device& device) { return device.board->ecc.known != 0; }
 bool CountsEcc(const Device& device) { return HasEcc(device) && device.state.ecc_current != 0; }
 bool RemapsRows(const Device& device) { return device.board->row_remap_max_banks.known != 0; }
-bool HasMig(const Device& device) { return device.board->mig_activation != MigActivation::kNone; }
 
 Answer EccCurrent(const Device& device, uint32_t) {
   return HasEcc(device) ? Wide(device.state.ecc_current) : kUnsupported;
@@ -73,12 +73,12 @@ Answer PowerFact(const Device& device, uint32_t scope) {
 }
 
 Answer ResetlessMig(const Device& device, uint32_t) {
-  if (!HasMig(device)) return kUnsupported;
+  if (!HasMig(*device.board)) return kUnsupported;
   return Small(device.board->mig_activation == MigActivation::kImmediate ? 1U : 0U);
 }
 
 Answer MigQueriesWithoutMig(const Device& device, uint32_t) {
-  return HasMig(device) ? Small(1U) : kUnsupported;
+  return HasMig(*device.board) ? Small(1U) : kUnsupported;
 }
 
 Answer ResetStatus(const Device& device, uint32_t) {

@@ -66,7 +66,7 @@ void NameMigDeviceOfOld(const Board& board, uint32_t gi, uint32_t ci, char* out,
   snprintf(out, size, "MIG-%s/%u/%u", board.uuid, gi, ci);
 }
 
-bool FindMigDevice(uint32_t gpu, const Gpu& state, const char* uuid, nvmlDevice_t* out) {
+bool FindMigDeviceByUuid(uint32_t gpu, const Gpu& state, const char* uuid, nvmlDevice_t* out) {
   const Board& board = TheMachine().boards[gpu];
   return VisitMigDevices(gpu, state, [&](uint32_t gi, uint32_t ci) {
     char name[kUuidSize] = "";
@@ -127,7 +127,7 @@ NVML_API(nvmlDeviceGetHandleByUUID, const char* uuid, nvmlDevice_t* device) {
       if (strncmp(uuid, "MIG-", 4) != 0) continue;
       const Gpu state = ReadGpu(gpu);
       nvmlDevice_t found = nullptr;
-      if (!FindMigDevice(gpu, state, uuid, &found)) continue;
+      if (!FindMigDeviceByUuid(gpu, state, uuid, &found)) continue;
       if (state.lost != 0) return NVML_ERROR_GPU_IS_LOST;
       *device = found;
       return NVML_SUCCESS;

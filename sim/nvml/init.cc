@@ -12,6 +12,7 @@
 #include "sim/nvml/descriptors.h"
 #include "sim/nvml/nvml_calls.h"
 #include "sim/nvml/session.h"
+#include "sim/state/access.h"
 #include "sim/state/mig.h"
 
 namespace partita::sim::nvml {
@@ -54,12 +55,6 @@ constexpr const char* kErrorTexts[] = {
     "Reset type is not supported for given device",
 };
 
-bool Switch(const char* name, bool otherwise) {
-  const char* value = getenv(name);
-  if (value == nullptr || value[0] == '\0') return otherwise;
-  return strcmp(value, "0") != 0 && strcmp(value, "off") != 0;
-}
-
 int OpenCapability(Session& session, uint32_t minor) {
   char path[64];
   snprintf(path, sizeof path, "/dev/nvidia-caps/nvidia-cap%u", minor);
@@ -99,7 +94,7 @@ void Attach(Session& session) {
 // only replaced when the node is another one, and then only given back when no call runs.
 int EnsureStore(Session& session) {
   char path[kMaxPath];
-  if (!LocateState(path)) return ENOENT;
+  if (!LocateState(&initialisations, path)) return ENOENT;
   Store fresh;
   const int error = Store::Open(path, Access::kReadWrite, &fresh);
   if (error != 0) return error;
@@ -158,8 +153,8 @@ nvmlReturn_t Start(Session& session, unsigned int flags) {
   if (TheMachine().gpu_count == 0 && (flags & NVML_INIT_FLAG_NO_GPUS) == 0) {
     return NVML_ERROR_GPU_NOT_FOUND;
   }
-  session.visibility = Switch("PARTITA_SIM_VISIBILITY", true) ? 1 : 0;
-  session.strict = Switch("PARTITA_SIM_STRICT", false) ? 1 : 0;
+  session.visibility = IsSwitchedOn("PARTITA_SIM_VISIBILITY", true) ? 1 : 0;
+  session.strict = IsSwitchedOn("PARTITA_SIM_STRICT", false) ? 1 : 0;
   session.driver_loads = driver.loads;
   session.owner_pid = static_cast<uint64_t>(getpid());
   session.node_count = 0;

@@ -48,10 +48,10 @@ nvmlReturn_t Describe(const Device& gi,
 // `T` has the v2 fields after its version; both versions write it back as 0, as driver 580 does for
 // the profiles of GPU instances.
 template <class T>
-void WriteTagged(const Device& gi,
-                 const CiProfile& ci,
-                 const nvmlComputeInstanceProfileInfo_t& info,
-                 void* out) {
+void WriteTaggedComputeProfile(const Device& gi,
+                               const CiProfile& ci,
+                               const nvmlComputeInstanceProfileInfo_t& info,
+                               void* out) {
   T tagged{};
   tagged.id = info.id;
   tagged.sliceCount = info.sliceCount;
@@ -68,10 +68,10 @@ void WriteTagged(const Device& gi,
   memcpy(out, &tagged, sizeof tagged);
 }
 
-nvmlReturn_t Create(const Device& device,
-                    unsigned int id,
-                    const nvmlComputeInstancePlacement_t* placement,
-                    nvmlComputeInstance_t* out) {
+nvmlReturn_t MakeComputeInstance(const Device& device,
+                                 unsigned int id,
+                                 const nvmlComputeInstancePlacement_t* placement,
+                                 nvmlComputeInstance_t* out) {
   const CiProfile* profile = nullptr;
   const nvmlReturn_t code = FindProfile(*device.board, device.instance(), id, &profile);
   if (code != NVML_SUCCESS) return code;
@@ -92,7 +92,7 @@ nvmlReturn_t Create(const Device& device,
   });
 }
 
-nvmlReturn_t Destroy(const Device& device) {
+nvmlReturn_t DestroyComputeInstance(const Device& device) {
   if (!MayConfigureMig()) return NVML_ERROR_NO_PERMISSION;
   return Change([&](Slot& slot, const Machine& machine) {
     Reap(State().root(), machine, slot);
@@ -157,9 +157,9 @@ NVML_API(nvmlGpuInstanceGetComputeInstanceProfileInfoV,
     const nvmlReturn_t code = nvml::Describe(gi, profile, engine_profile, &found, &plain);
     if (code != NVML_SUCCESS) return code;
     if (tag == nvmlComputeInstanceProfileInfo_v2) {
-      nvml::WriteTagged<nvmlComputeInstanceProfileInfo_v2_t>(gi, *found, plain, info);
+      nvml::WriteTaggedComputeProfile<nvmlComputeInstanceProfileInfo_v2_t>(gi, *found, plain, info);
     } else {
-      nvml::WriteTagged<nvmlComputeInstanceProfileInfo_v3_t>(gi, *found, plain, info);
+      nvml::WriteTaggedComputeProfile<nvmlComputeInstanceProfileInfo_v3_t>(gi, *found, plain, info);
     }
     return NVML_SUCCESS;
   });
@@ -203,7 +203,7 @@ NVML_API(nvmlGpuInstanceCreateComputeInstance,
          nvmlComputeInstance_t* compute) {
   return nvml::GpuInstanceCall(__func__, instance, [&](const Device& gi) {
     if (compute == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    return nvml::Create(gi, id, nullptr, compute);
+    return nvml::MakeComputeInstance(gi, id, nullptr, compute);
   });
 }
 
@@ -214,13 +214,13 @@ NVML_API(nvmlGpuInstanceCreateComputeInstanceWithPlacement,
          nvmlComputeInstance_t* compute) {
   return nvml::GpuInstanceCall(__func__, instance, [&](const Device& gi) {
     if (compute == nullptr || placement == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    return nvml::Create(gi, id, placement, compute);
+    return nvml::MakeComputeInstance(gi, id, placement, compute);
   });
 }
 
 NVML_API(nvmlComputeInstanceDestroy, nvmlComputeInstance_t compute) {
-  return nvml::ComputeInstanceCall(__func__, compute,
-                                   [](const Device& ci) { return nvml::Destroy(ci); });
+  return nvml::ComputeInstanceCall(
+      __func__, compute, [](const Device& ci) { return nvml::DestroyComputeInstance(ci); });
 }
 
 NVML_API(nvmlGpuInstanceGetComputeInstances,

@@ -64,10 +64,10 @@ CallFaultKind OtherEffect(uint32_t gpu) {
   return CallFaultKind::kFail;
 }
 
-nvmlReturn_t Create(const Device& device,
-                    unsigned int id,
-                    const nvmlGpuInstancePlacement_t* placement,
-                    nvmlGpuInstance_t* out) {
+nvmlReturn_t MakeGpuInstance(const Device& device,
+                             unsigned int id,
+                             const nvmlGpuInstancePlacement_t* placement,
+                             nvmlGpuInstance_t* out) {
   const GiProfile* profile = nullptr;
   const nvmlReturn_t code = FindProfile(*device.board, id, &profile);
   if (code != NVML_SUCCESS) return code;
@@ -92,7 +92,7 @@ nvmlReturn_t Create(const Device& device,
   });
 }
 
-nvmlReturn_t Destroy(const Device& device) {
+nvmlReturn_t DestroyGpuInstance(const Device& device) {
   if (!MayConfigureMig()) return NVML_ERROR_NO_PERMISSION;
   return Change([&](Slot& slot, const Machine& machine) {
     Reap(State().root(), machine, slot);
@@ -137,7 +137,7 @@ NVML_API(nvmlDeviceCreateGpuInstance,
          nvmlGpuInstance_t* instance) {
   return nvml::GpuCall(__func__, device, [&](const Device& gpu) {
     if (instance == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    return nvml::Create(gpu, id, nullptr, instance);
+    return nvml::MakeGpuInstance(gpu, id, nullptr, instance);
   });
 }
 
@@ -148,13 +148,13 @@ NVML_API(nvmlDeviceCreateGpuInstanceWithPlacement,
          nvmlGpuInstance_t* instance) {
   return nvml::GpuCall(__func__, device, [&](const Device& gpu) {
     if (instance == nullptr || placement == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-    return nvml::Create(gpu, id, placement, instance);
+    return nvml::MakeGpuInstance(gpu, id, placement, instance);
   });
 }
 
 NVML_API(nvmlGpuInstanceDestroy, nvmlGpuInstance_t instance) {
   return nvml::GpuInstanceCall(__func__, instance,
-                               [](const Device& gi) { return nvml::Destroy(gi); });
+                               [](const Device& gi) { return nvml::DestroyGpuInstance(gi); });
 }
 
 NVML_API(nvmlDeviceGetGpuInstances,

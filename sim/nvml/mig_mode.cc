@@ -49,7 +49,7 @@ nvmlReturn_t SetMode(const Device& device, unsigned int mode, nvmlReturn_t* acti
 }
 
 // MIG devices are numbered by ascending GPU instance, then compute instance, over those visible.
-nvmlReturn_t FindMigDevice(const Device& device, unsigned int index, nvmlDevice_t* out) {
+nvmlReturn_t FindMigDeviceByIndex(const Device& device, unsigned int index, nvmlDevice_t* out) {
   const MigVisibility visibility;
   unsigned int seen = 0;
   for (uint32_t gi = 0; gi < kMaxGpuInstances; ++gi) {
@@ -126,7 +126,7 @@ NVML_API(nvmlDeviceGetMigDeviceHandleByIndex,
       __func__, device,
       [&](const Device& gpu) {
         if (mig_device == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
-        return nvml::FindMigDevice(gpu, index, mig_device);
+        return nvml::FindMigDeviceByIndex(gpu, index, mig_device);
       },
       NVML_ERROR_INVALID_ARGUMENT);
 }

@@ -81,9 +81,9 @@ nvmlReturn_t WriteV3(const Board& board, const GiProfile& p, void* out) {
 }
 
 // Both versions have the same size: the tag alone tells them apart.
-nvmlReturn_t WriteTagged(const Board& board,
-                         const GiProfile& profile,
-                         nvmlGpuInstanceProfileInfo_v2_t* out) {
+nvmlReturn_t WriteTaggedGpuProfile(const Board& board,
+                                   const GiProfile& profile,
+                                   nvmlGpuInstanceProfileInfo_v2_t* out) {
   static_assert(sizeof(nvmlGpuInstanceProfileInfo_v2_t) == sizeof(nvmlGpuInstanceProfileInfo_v3_t));
   if (out->version == nvmlGpuInstanceProfileInfo_v2) return WriteV2(board, profile, out);
   return WriteV3(board, profile, out);
@@ -141,7 +141,7 @@ NVML_API(nvmlDeviceGetGpuInstanceProfileInfoV,
     if (!nvml::IsTag(info)) return NVML_ERROR_INVALID_ARGUMENT;
     const GiProfile* profile = nullptr;
     const nvmlReturn_t code = nvml::FindConstant(gpu, constant, &profile);
-    return code == NVML_SUCCESS ? nvml::WriteTagged(*gpu.board, *profile, info) : code;
+    return code == NVML_SUCCESS ? nvml::WriteTaggedGpuProfile(*gpu.board, *profile, info) : code;
   });
 }
 
@@ -153,7 +153,7 @@ NVML_API(nvmlDeviceGetGpuInstanceProfileInfoByIdV,
     if (!nvml::IsTag(info)) return NVML_ERROR_INVALID_ARGUMENT;
     const GiProfile* profile = nullptr;
     const nvmlReturn_t code = nvml::FindProfile(*gpu.board, id, &profile);
-    return code == NVML_SUCCESS ? nvml::WriteTagged(*gpu.board, *profile, info) : code;
+    return code == NVML_SUCCESS ? nvml::WriteTaggedGpuProfile(*gpu.board, *profile, info) : code;
   });
 }
 

@@ -19,7 +19,7 @@ namespace partita::sim::nvml {
 namespace {
 
 constexpr uint64_t kGibibyte = uint64_t{1} << 30;
-constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kNsPerSecond = 1'000'000'000;
 
 Holder OnGpu(uint32_t gpu, HolderKind kind = HolderKind::kCompute) {
   Holder holder{};
@@ -86,7 +86,7 @@ int InContainer(const std::function<char()>& body, const std::function<int(pid_t
     return code;
   }));
 }
-#define SKIP_WITHOUT_ROOT(status) \
+#define SKIP_WITHOUT_PID_NAMESPACE(status) \
   if ((status) == 77) GTEST_SKIP() << "no right to make a PID namespace: run as root"
 
 std::vector<nvmlProcessInfo_t> Listed(
@@ -130,7 +130,7 @@ TEST(Processes, OutsideOfTheReadersContainerShowOnlyInMemory) {
     return now.used - before.used == kGibibyte ? 0 : 4;
   };
   const int status = InContainer(read, [](pid_t, char answer) { return answer; });
-  SKIP_WITHOUT_ROOT(status);
+  SKIP_WITHOUT_PID_NAMESPACE(status);
   EXPECT_EQ(status, 0);
 }
 
@@ -153,7 +153,7 @@ TEST(Processes, InAContainerHaveANumberInsideAndOneOutside) {
     if (answer != 0) return static_cast<int>(answer);
     return outside != 1 && is_listed_as(outside) ? 0 : 3;
   });
-  SKIP_WITHOUT_ROOT(status);
+  SKIP_WITHOUT_PID_NAMESPACE(status);
   EXPECT_EQ(status, 0);
 }
 
@@ -258,7 +258,7 @@ TEST(Processes, OnAnInstanceAreSeenThereAndOnItsGpu) {
 
 TEST(Load, ShowsInMemoryUtilizationPowerAndClocks) {
   TestNode node("h200-vm");
-  node.FreezeAt(1000 * kSecond);
+  node.FreezeAt(1000 * kNsPerSecond);
   nvmlMemory_t before{}, after{};
   unsigned int idle_power = 0, power = 0, idle_clock = 0, clock = 0;
   ASSERT_EQ(nvmlDeviceGetMemoryInfo(node.gpu(), &before), NVML_SUCCESS);
@@ -292,14 +292,14 @@ TEST(Load, ReadsTheSameTwiceWhileTheClockStands) {
     EXPECT_EQ(power[0], power[1]);
     EXPECT_EQ(heat[0], heat[1]);
     EXPECT_EQ(energy[0], energy[1]);
-    node.FreezeAt((200 + static_cast<uint64_t>(i) * 10) * kSecond);
+    node.FreezeAt((200 + static_cast<uint64_t>(i) * 10) * kNsPerSecond);
   }
 }
 
 TEST(Energy, NeverGoesBackWhenProcessesComeAndGo) {
   TestNode node("h200-vm");
   const uint64_t start = node.store().Read([](const Slot& slot) { return slot.driver_loaded_ns; });
-  uint64_t now = start + 10 * kSecond;
+  uint64_t now = start + 10 * kNsPerSecond;
   unsigned long long last = 0;
   const auto rises = [&] {
     unsigned long long energy = 0;
@@ -308,10 +308,10 @@ TEST(Energy, NeverGoesBackWhenProcessesComeAndGo) {
     last = energy;
   };
   for (int round = 0; round < 3; ++round) {
-    node.FreezeAt(now += 10 * kSecond);
+    node.FreezeAt(now += 10 * kNsPerSecond);
     rises();
     Worker worker(node, OnGpu(0));
-    node.FreezeAt(now += 10 * kSecond);
+    node.FreezeAt(now += 10 * kNsPerSecond);
     rises();
     worker.End();
     if (round == 0) node.Change([&](Slot& s) { Reap(node.root().c_str(), node.machine(), s); });
@@ -331,7 +331,7 @@ TEST(Energy, IsNotDrawnByTheDead) {
   unsigned long long energy = 0;
   ASSERT_EQ(nvmlDeviceGetTotalEnergyConsumption(node.gpu(), &energy), NVML_SUCCESS);
   EXPECT_EQ(energy, 0);
-  node.FreezeAt(start + 100 * kSecond);
+  node.FreezeAt(start + 100 * kNsPerSecond);
   ASSERT_EQ(nvmlDeviceGetTotalEnergyConsumption(node.gpu(), &energy), NVML_SUCCESS);
   EXPECT_EQ(energy, 100 * 76'578);
 }

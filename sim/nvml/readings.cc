@@ -9,8 +9,6 @@
 namespace partita::sim::nvml {
 namespace {
 
-constexpr uint64_t kMebibyte = uint64_t{1024} * 1024;
-
 struct Memory {
   uint64_t total, reserved, used;  // used: by processes, without the reserve
 

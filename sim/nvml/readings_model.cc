@@ -9,7 +9,6 @@ namespace {
 // Sensors are read anew every so often; between two reads they show the same.
 constexpr uint64_t kPowerPeriodNs = 100'000'000;
 constexpr uint64_t kThermalPeriodNs = 2'000'000'000;
-constexpr uint64_t kMebibyte = uint64_t{1024} * 1024;
 
 // One stream of noise per sensor, so that power and temperature do not move in step.
 enum class Sensor : uint64_t { kPower = 1, kTemperature = 2, kMemoryTemperature = 3 };
@@ -34,7 +33,7 @@ int64_t Noise(uint64_t seed, uint32_t gpu, Sensor sensor, uint64_t period, int64
 Fact Known(uint32_t value) { return {.known = 1, .value = value}; }
 
 // Between two facts in proportion to the load; unknown if either end is.
-Fact Between(const Fact& idle, const Fact& busy, uint32_t percent) {
+Fact InProportion(const Fact& idle, const Fact& busy, uint32_t percent) {
   if (idle.known == 0 || busy.known == 0) return {};
   const int64_t span = static_cast<int64_t>(busy.value) - idle.value;
   return Known(static_cast<uint32_t>(idle.value + span * percent / 100));
@@ -66,7 +65,7 @@ void ReadPower(
   if (state.power_mw.known != 0) {
     out->power_mw = state.power_mw;
   } else {
-    out->power_mw = Between(board.power_idle_mw, board.power_busy_mw, out->utilization.value);
+    out->power_mw = InProportion(board.power_idle_mw, board.power_busy_mw, out->utilization.value);
     if (out->power_mw.known == 0) return;
     const int64_t amplitude = out->power_mw.value / 100;
     out->power_mw.value = Shift(out->power_mw.value, Noise(machine.seed, gpu, Sensor::kPower,
@@ -86,7 +85,7 @@ void ReadTemperatures(
     const Machine& machine, uint32_t gpu, const Gpu& state, uint64_t now_ns, Readings* out) {
   const Board& board = machine.boards[gpu];
   const uint64_t period = now_ns / kThermalPeriodNs;
-  out->temperature = Between(board.temp_idle, board.temp_busy, out->utilization.value);
+  out->temperature = InProportion(board.temp_idle, board.temp_busy, out->utilization.value);
   if (out->temperature.known != 0) {
     out->temperature.value =
         Shift(out->temperature.value, Noise(machine.seed, gpu, Sensor::kTemperature, period, 1));
@@ -111,8 +110,8 @@ void ReadClocks(const Board& board, Readings* out) {
   const uint32_t percent = out->utilization.value;
   const bool idle = percent == 0;
   out->clock_graphics =
-      OnStep(Between(board.clock_idle_graphics, board.clock_max_graphics, percent), board);
-  out->clock_video = Between(board.clock_idle_video, board.clock_max_video, percent);
+      OnStep(InProportion(board.clock_idle_graphics, board.clock_max_graphics, percent), board);
+  out->clock_video = InProportion(board.clock_idle_video, board.clock_max_video, percent);
   // Memory has a few fixed clocks and no ramp.
   out->clock_memory = idle ? board.clock_idle_memory : board.clock_max_memory;
   if (board.performance_state_idle.known != 0) {

@@ -9,6 +9,8 @@
 
 namespace partita::sim::nvml {
 
+inline constexpr uint64_t kMebibyte = uint64_t{1024} * 1024;
+
 // What processes ask of a GPU or of one of its instances.
 struct Load {
   uint32_t gpu;         // percent of the compute engines, at most 100

@@ -10,7 +10,7 @@
 namespace partita::sim::nvml {
 namespace {
 
-constexpr uint64_t kSecond = 1'000'000'000;
+constexpr uint64_t kOneSecond = 1'000'000'000;
 
 Fact Known(uint32_t value) { return {.known = 1, .value = value}; }
 
@@ -44,7 +44,7 @@ class ReadingsModel : public testing::Test {
 
   Board& board() { return machine_->boards[0]; }
 
-  Readings At(uint32_t percent, uint64_t now_ns = kSecond, uint32_t gpu = 0) const {
+  Readings At(uint32_t percent, uint64_t now_ns = kOneSecond, uint32_t gpu = 0) const {
     return ReadingsAt(*machine_, gpu, *state_,
                       Load{.gpu = percent, .memory_bus = percent / 2, .memory_bytes = 0}, now_ns);
   }
@@ -57,7 +57,7 @@ bool Same(const Readings& a, const Readings& b) { return std::memcmp(&a, &b, siz
 
 TEST_F(ReadingsModel, EqualInputsGiveEqualReadings) {
   EXPECT_TRUE(Same(At(50), At(50)));
-  EXPECT_TRUE(Same(At(50, 1000 * kSecond), At(50, 1000 * kSecond)));
+  EXPECT_TRUE(Same(At(50, 1000 * kOneSecond), At(50, 1000 * kOneSecond)));
 }
 
 TEST_F(ReadingsModel, NoiseDependsOnTimeGpuAndSeed) {
@@ -65,11 +65,11 @@ TEST_F(ReadingsModel, NoiseDependsOnTimeGpuAndSeed) {
   bool gpu = false;
   bool seed = false;
   for (uint64_t second = 0; second < 50; ++second) {
-    const Readings now = At(50, second * kSecond);
-    time = time || !Same(now, At(50, (second + 1) * kSecond));
-    gpu = gpu || !Same(now, At(50, second * kSecond, 1));
+    const Readings now = At(50, second * kOneSecond);
+    time = time || !Same(now, At(50, (second + 1) * kOneSecond));
+    gpu = gpu || !Same(now, At(50, second * kOneSecond, 1));
     machine_->seed = 8;
-    seed = seed || !Same(now, At(50, second * kSecond));
+    seed = seed || !Same(now, At(50, second * kOneSecond));
     machine_->seed = 7;
   }
   EXPECT_TRUE(time);
@@ -79,8 +79,8 @@ TEST_F(ReadingsModel, NoiseDependsOnTimeGpuAndSeed) {
 
 TEST_F(ReadingsModel, PowerAndTemperatureFollowTheLoadWithinTheirNoise) {
   for (uint64_t second = 0; second < 200; ++second) {
-    const Readings idle = At(0, second * kSecond);
-    const Readings half = At(50, second * kSecond);
+    const Readings idle = At(0, second * kOneSecond);
+    const Readings half = At(50, second * kOneSecond);
     EXPECT_NEAR(idle.power_mw.value, 100'000, 1'000);
     EXPECT_NEAR(half.power_mw.value, 300'000, 3'000);
     EXPECT_NEAR(idle.temperature.value, 30, 1);

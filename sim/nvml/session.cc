@@ -2,19 +2,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <link.h>
 #include <linux/futex.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include <initializer_list>
-
-#include "sim/state/files.h"
 
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
@@ -24,9 +17,8 @@ namespace partita::sim::nvml {
 namespace {
 
 constexpr size_t kSessionBytes = (sizeof(Session) + 4095) / 4096 * 4096;
-constexpr char kFixedState[] = "/run/partita-sim/sim/state";
 
-Session* session = nullptr;
+Session* the_session = nullptr;
 Session without_page{};
 bool wiped_on_fork = false;
 Store store;  // constant-initialised and trivially destructible: no constructor, no atexit
@@ -38,7 +30,7 @@ Session* MakeSession() {
   Session* fresh = static_cast<Session*>(made);
   const bool wiped = madvise(made, kSessionBytes, MADV_WIPEONFORK) == 0;
   Session* expected = nullptr;
-  if (__atomic_compare_exchange_n(&session, &expected, fresh, false, __ATOMIC_ACQ_REL,
+  if (__atomic_compare_exchange_n(&the_session, &expected, fresh, false, __ATOMIC_ACQ_REL,
                                   __ATOMIC_ACQUIRE)) {
     __atomic_store_n(&wiped_on_fork, wiped, __ATOMIC_RELEASE);
     return fresh;
@@ -47,52 +39,10 @@ Session* MakeSession() {
   return expected;
 }
 
-// A library in a build folder of this repository has the source folder sim/state above it.
-bool IsFile(const char* path) {
-  FileIdentity about{};
-  return IdentifyPath(path, &about) == 0 && S_ISREG(about.mode);
-}
-
-bool StateAbove(char* directory, char* path) {
-  for (char* slash = strrchr(directory, '/'); slash != nullptr; slash = strrchr(directory, '/')) {
-    *slash = '\0';
-    const int length = snprintf(path, kMaxPath, "%s/sim/state", directory);
-    if (length > 0 && length < static_cast<int>(kMaxPath) && IsFile(path)) return true;
-  }
-  return false;
-}
-
-struct OwnName {
-  uintptr_t address;
-  char name[PATH_MAX];
-};
-
-// dladdr would need GLIBC_2.34 or libdl; the list of loaded objects is in libc since long.
-int FindOwnName(dl_phdr_info* object, size_t, void* data) {
-  auto* own = static_cast<OwnName*>(data);
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr)& segment = object->dlpi_phdr[i];
-    if (segment.p_type != PT_LOAD) continue;
-    const uintptr_t start = object->dlpi_addr + segment.p_vaddr;
-    if (own->address < start || own->address - start >= segment.p_memsz) continue;
-    snprintf(own->name, sizeof own->name, "%s", object->dlpi_name);
-    return 1;
-  }
-  return 0;
-}
-
-bool StateAboveLibrary(char* path) {
-  OwnName own{};
-  own.address = reinterpret_cast<uintptr_t>(&store);
-  if (dl_iterate_phdr(FindOwnName, &own) == 0 || own.name[0] == '\0') return false;
-  char real[PATH_MAX];
-  return realpath(own.name, real) != nullptr && StateAbove(real, path);
-}
-
 }  // namespace
 
 Session& TheSession() {
-  Session* made = __atomic_load_n(&session, __ATOMIC_ACQUIRE);
+  Session* made = __atomic_load_n(&the_session, __ATOMIC_ACQUIRE);
   return made != nullptr ? *made : *MakeSession();
 }
 
@@ -103,18 +53,6 @@ bool Initialised() {
   if (__atomic_load_n(&now.references, __ATOMIC_SEQ_CST) == 0) return false;
   if (__atomic_load_n(&wiped_on_fork, __ATOMIC_RELAXED)) return true;
   return now.owner_pid == static_cast<uint64_t>(getpid());
-}
-
-bool LocateState(char* path) {
-  const char* wanted = getenv("PARTITA_SIM_STATE");
-  if (wanted != nullptr && wanted[0] != '\0') {
-    if (strlen(wanted) >= kMaxPath) return false;
-    strcpy(path, wanted);
-    return true;
-  }
-  if (StateAboveLibrary(path)) return true;
-  strcpy(path, kFixedState);
-  return access(path, F_OK) == 0;
 }
 
 ScopedLock::ScopedLock(uint32_t* word) : word_(word) {

@@ -40,6 +40,8 @@ struct Session {
 };
 
 Session& TheSession();
+
+inline uint64_t CurrentEpoch() { return __atomic_load_n(&TheSession().epoch, __ATOMIC_SEQ_CST); }
 Store& TheStore();  // open once any init succeeded, and never closed under a running call
 
 // Held for short work, and by a shutdown while somebody waits for events; fork-safe because the
@@ -62,14 +64,6 @@ bool Initialised();
 // until it shuts down and initialises anew. (A real unload waits for the clients; `partita-sim`
 // does not, and "Unknown Error" is what a client of a vanished driver prints.)
 bool IsCutOff();
-
-// Finds the state file: PARTITA_SIM_STATE, else sim/state in a directory above the library's real
-// path, else the node's fixed path. False: none exists.
-bool LocateState(char* path /* kMaxPath */);
-
-// 0 when the process may use the node. Without the driver a granted open fails with ENXIO, while a
-// device cgroup refuses with EPERM first. A node masked by another file is not granted.
-int Grant(const char* path, uint32_t major, uint32_t minor, int mode);
 
 // Neither a set of events is freed nor the session shut down while a call waits for events: until
 // it has one or its time is over. `set_waits` counts those in one set, the session's those in all.

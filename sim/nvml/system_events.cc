@@ -26,18 +26,16 @@ struct SystemEventSet {
 };
 
 // All under Session::events_lock.
-SystemEventSet sets[kMaxSystemSets];
-uint32_t next_set = 0;
+SystemEventSet system_sets[kMaxSystemSets];
+uint32_t next_system_set = 0;
 uint64_t registered_in = 0;                     // the session that has its registration
 const SystemEventSet* registered_by = nullptr;  // null: a set that is no more
 
-uint64_t Epoch() { return __atomic_load_n(&TheSession().epoch, __ATOMIC_SEQ_CST); }
-
-SystemEventSet* Find(nvmlSystemEventSet_t handle) {
+SystemEventSet* FindSystemSet(nvmlSystemEventSet_t handle) {
   const uint32_t number = NumberOf(HandleKind::kSystemEventSet, handle);
   if (number >= kMaxSystemSets) return nullptr;
-  const uint64_t epoch = Epoch();
-  SystemEventSet& set = sets[number];
+  const uint64_t epoch = CurrentEpoch();
+  SystemEventSet& set = system_sets[number];
   return epoch != 0 && set.epoch == epoch && set.closing == 0 ? &set : nullptr;
 }
 
@@ -45,13 +43,13 @@ uint64_t NextEvent() {
   return TheStore().Read([](const Slot& slot) { return slot.next_event; });
 }
 
-nvmlReturn_t CreateSet(nvmlSystemEventSetCreateRequest_v1_t* request) {
+nvmlReturn_t CreateSystemSet(nvmlSystemEventSetCreateRequest_v1_t* request) {
   ScopedLock lock(&TheSession().events_lock);
-  const uint64_t epoch = Epoch();
+  const uint64_t epoch = CurrentEpoch();
   for (uint32_t tried = 0; tried < kMaxSystemSets; ++tried) {
-    const uint32_t number = next_set++ % kMaxSystemSets;
-    if (sets[number].epoch == epoch) continue;
-    sets[number] = {epoch, 0, 0, 0, 0};
+    const uint32_t number = next_system_set++ % kMaxSystemSets;
+    if (system_sets[number].epoch == epoch) continue;
+    system_sets[number] = {epoch, 0, 0, 0, 0};
     request->set =
         static_cast<nvmlSystemEventSet_t>(NumberedHandle(HandleKind::kSystemEventSet, number));
     return NVML_SUCCESS;
@@ -59,10 +57,10 @@ nvmlReturn_t CreateSet(nvmlSystemEventSetCreateRequest_v1_t* request) {
   return NVML_ERROR_MEMORY;
 }
 
-nvmlReturn_t Register(const nvmlSystemRegisterEventRequest_v1_t& request) {
+nvmlReturn_t RegisterSystemEvents(const nvmlSystemRegisterEventRequest_v1_t& request) {
   const uint64_t now = NextEvent();
   ScopedLock lock(&TheSession().events_lock);
-  SystemEventSet* set = Find(request.set);
+  SystemEventSet* set = FindSystemSet(request.set);
   if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
   if ((request.eventTypes & ~kTypes) != 0) return NVML_ERROR_NOT_SUPPORTED;
   if (registered_in == set->epoch && registered_by != set) return NVML_ERROR_UNKNOWN;
@@ -73,11 +71,11 @@ nvmlReturn_t Register(const nvmlSystemRegisterEventRequest_v1_t& request) {
   return NVML_SUCCESS;
 }
 
-nvmlReturn_t FreeSet(nvmlSystemEventSet_t handle) {
+nvmlReturn_t FreeSystemSet(nvmlSystemEventSet_t handle) {
   SystemEventSet* set = nullptr;
   {
     ScopedLock lock(&TheSession().events_lock);
-    set = Find(handle);
+    set = FindSystemSet(handle);
     if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     set->closing = 1;
   }
@@ -88,13 +86,13 @@ nvmlReturn_t FreeSet(nvmlSystemEventSet_t handle) {
   return NVML_SUCCESS;
 }
 
-struct Finding {
+struct SystemFinding {
   uint64_t cursor;
   Event event;  // sequence 0: none
 };
 
-Finding Look(const SystemEventSet& set, const Slot& slot) {
-  Finding finding{set.cursor, {}};
+SystemFinding LookForSystemEvent(const SystemEventSet& set, const Slot& slot) {
+  SystemFinding finding{set.cursor, {}};
   const uint64_t end = slot.next_event;
   if (end > kMaxEvents && finding.cursor < end - kMaxEvents) finding.cursor = end - kMaxEvents;
   for (uint32_t step = 0; step < kMaxEvents && finding.cursor < end; ++step) {
@@ -113,7 +111,8 @@ Finding Look(const SystemEventSet& set, const Slot& slot) {
 void Take(SystemEventSet* set, nvmlSystemEventSetWaitRequest_v1_t* request) {
   ScopedLock lock(&TheSession().events_lock);
   while (set->types != 0 && request->numEvent < request->dataSize) {
-    const Finding found = TheStore().Read([set](const Slot& slot) { return Look(*set, slot); });
+    const SystemFinding found =
+        TheStore().Read([set](const Slot& slot) { return LookForSystemEvent(*set, slot); });
     set->cursor = found.cursor;
     if (found.event.sequence == 0) return;
     const PciFunction& pci = TheMachine().boards[found.event.gpu].pci;
@@ -122,7 +121,7 @@ void Take(SystemEventSet* set, nvmlSystemEventSetWaitRequest_v1_t* request) {
   }
 }
 
-nvmlReturn_t WaitIn(SystemEventSet* set, nvmlSystemEventSetWaitRequest_v1_t* request) {
+nvmlReturn_t WaitInSystemSet(SystemEventSet* set, nvmlSystemEventSetWaitRequest_v1_t* request) {
   const uint64_t start = MonotonicNow();
   const uint64_t limit = request->timeoutms * kNanosPerMilli;
   for (;;) {
@@ -136,23 +135,23 @@ nvmlReturn_t WaitIn(SystemEventSet* set, nvmlSystemEventSetWaitRequest_v1_t* req
   }
 }
 
-nvmlReturn_t Wait(nvmlSystemEventSetWaitRequest_v1_t* request) {
+nvmlReturn_t WaitForSystemEvents(nvmlSystemEventSetWaitRequest_v1_t* request) {
   request->numEvent = 0;
   if (request->data == nullptr || request->dataSize == 0) return NVML_ERROR_INVALID_ARGUMENT;
   SystemEventSet* set = nullptr;
   {
     ScopedLock lock(&TheSession().events_lock);
-    set = Find(request->set);
+    set = FindSystemSet(request->set);
     if (set == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     BeginWait(&set->waits);
   }
-  const nvmlReturn_t code = WaitIn(set, request);
+  const nvmlReturn_t code = WaitInSystemSet(set, request);
   EndWait(&set->waits);
   return code;
 }
 
 template <class Request, class F>
-nvmlReturn_t Answer(const char* function, Request* request, unsigned int version, F body) {
+nvmlReturn_t AnswerRequest(const char* function, Request* request, unsigned int version, F body) {
   return SystemCall(function, [&] {
     if (request == nullptr) return NVML_ERROR_INVALID_ARGUMENT;
     if (request->version != version) return NVML_ERROR_ARGUMENT_VERSION_MISMATCH;
@@ -163,22 +162,23 @@ nvmlReturn_t Answer(const char* function, Request* request, unsigned int version
 }  // namespace
 
 NVML_API(nvmlSystemEventSetCreate, nvmlSystemEventSetCreateRequest_v1_t* request) {
-  return Answer(__func__, request, nvmlSystemEventSetCreateRequest_v1,
-                [&] { return CreateSet(request); });
+  return AnswerRequest(__func__, request, nvmlSystemEventSetCreateRequest_v1,
+                       [&] { return CreateSystemSet(request); });
 }
 
 NVML_API(nvmlSystemEventSetFree, nvmlSystemEventSetFreeRequest_v1_t* request) {
-  return Answer(__func__, request, nvmlSystemEventSetFreeRequest_v1,
-                [&] { return FreeSet(request->set); });
+  return AnswerRequest(__func__, request, nvmlSystemEventSetFreeRequest_v1,
+                       [&] { return FreeSystemSet(request->set); });
 }
 
 NVML_API(nvmlSystemRegisterEvents, nvmlSystemRegisterEventRequest_v1_t* request) {
-  return Answer(__func__, request, nvmlSystemRegisterEventRequest_v1,
-                [&] { return Register(*request); });
+  return AnswerRequest(__func__, request, nvmlSystemRegisterEventRequest_v1,
+                       [&] { return RegisterSystemEvents(*request); });
 }
 
 NVML_API(nvmlSystemEventSetWait, nvmlSystemEventSetWaitRequest_v1_t* request) {
-  return Answer(__func__, request, nvmlSystemEventSetWaitRequest_v1, [&] { return Wait(request); });
+  return AnswerRequest(__func__, request, nvmlSystemEventSetWaitRequest_v1,
+                       [&] { return WaitForSystemEvents(request); });
 }
 
 }  // namespace partita::sim::nvml

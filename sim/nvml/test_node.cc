@@ -17,7 +17,7 @@ void Require(bool condition, const char* what) {
   std::abort();
 }
 
-load::LoadedNode Load(std::string_view profile) {
+load::LoadedNode LoadProfile(std::string_view profile) {
   const load::Catalog catalog = load::Catalog::BuiltIn();
   const load::DataFile* file = catalog.FindNode(profile);
   Require(file != nullptr, "no such profile in data/nodes");
@@ -36,7 +36,7 @@ TestNode::TestNode(std::string_view profile) {
   std::FILE* holders = std::fopen(holders_path().c_str(), "w");
   Require(holders != nullptr, "no holders file");
   std::fclose(holders);
-  load::LoadedNode node = Load(profile);
+  load::LoadedNode node = LoadProfile(profile);
   machine_ = std::move(node.machine);
   const std::string state = root_ + "/sim/state";
   Require(Create(state.c_str(), *machine_, *node.slot) == 0, "no state file");

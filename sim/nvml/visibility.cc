@@ -1,22 +1,15 @@
 // What a process may open decides what it sees.
 
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
-#include <sys/sysmacros.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "sim/nvml/api.h"
 #include "sim/nvml/session.h"
+#include "sim/state/access.h"
 #include "sim/state/files.h"
-#include "sim/state/mig.h"
 
 namespace partita::sim::nvml {
 namespace {
-
-constexpr char kCapabilities[] = "/dev/nvidia-caps";
 
 // File systems stamp changes with a clock of a few milliseconds (10 at most): a directory that
 // changed just now may change again under the same stamp.
@@ -39,7 +32,7 @@ uint64_t WallClock() {
 // initialisation is another. A client that is refused is asked about again each time.
 uint64_t CurrentView() {
   FileIdentity folder{};
-  if (IdentifyPath(kCapabilities, &folder) != 0) return 0;
+  if (IdentifyPath(kCapabilityNodes, &folder) != 0) return 0;
   const uint64_t now = WallClock();
   if (folder.changed_ns > now || now - folder.changed_ns < kSettledNs) return 0;
   const uint64_t parts[] = {__atomic_load_n(&TheSession().epoch, __ATOMIC_RELAXED),
@@ -55,31 +48,7 @@ uint64_t CurrentView() {
   return view;
 }
 
-bool MayOpenNodes(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_instance) {
-  const Machine& machine = TheMachine();
-  const uint32_t minors[] = {
-      GpuInstanceMinor(machine.boards[gpu].minor, gpu_instance),
-      ComputeInstanceMinor(machine.boards[gpu].minor, gpu_instance, compute_instance)};
-  for (const uint32_t minor : minors) {
-    char path[64];
-    snprintf(path, sizeof path, "%s/nvidia-cap%u", kCapabilities, minor);
-    if (Grant(path, machine.major_caps, minor, O_RDONLY) != 0) return false;
-  }
-  return true;
-}
-
 }  // namespace
-
-int Grant(const char* path, uint32_t major, uint32_t minor, int mode) {
-  FileIdentity identity{};
-  int error = IdentifyPath(path, &identity);
-  if (error != 0) return error;
-  if (!S_ISCHR(identity.mode) || identity.node != makedev(major, minor)) return ENOENT;
-  const int fd = open(path, mode | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  error = fd >= 0 ? 0 : errno;
-  if (fd >= 0) close(fd);
-  return error == ENXIO || error == ENODEV ? 0 : error;
-}
 
 MigVisibility::MigVisibility() : view_(TheSession().visibility != 0 ? CurrentView() : 0) {}
 
@@ -88,7 +57,7 @@ bool MigVisibility::Sees(uint32_t gpu, uint32_t gpu_instance, uint32_t compute_i
   if (session.visibility == 0) return true;
   uint64_t* seen_in = &session.mig_seen_in[gpu][gpu_instance][compute_instance];
   if (view_ != 0 && __atomic_load_n(seen_in, __ATOMIC_RELAXED) == view_) return true;
-  if (!MayOpenNodes(gpu, gpu_instance, compute_instance)) return false;
+  if (!MayOpenMigDevice(TheMachine(), gpu, gpu_instance, compute_instance)) return false;
   __atomic_store_n(seen_in, view_, __ATOMIC_RELAXED);
   return true;
 }

@@ -56,7 +56,17 @@ void AddProcesses(const Nvml& nvml,
       process.memory = each.usedGpuMemory;
     if (each.gpuInstanceId != kNoInstance) process.gpu_instance = each.gpuInstanceId;
     if (each.computeInstanceId != kNoInstance) process.compute_instance = each.computeInstanceId;
-    processes.push_back(std::move(process));
+    // A client of MPS is in the list of compute processes too, and is shown once.
+    const auto known = std::find_if(processes.begin(), processes.end(), [&](const Process& one) {
+      return one.pid == process.pid && one.gpu_instance == process.gpu_instance &&
+             one.compute_instance == process.compute_instance && one.type == "C" &&
+             process.type == "M+C";
+    });
+    if (known != processes.end()) {
+      known->type = type;
+    } else {
+      processes.push_back(std::move(process));
+    }
   }
 }
 

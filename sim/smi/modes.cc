@@ -9,8 +9,8 @@
 namespace partita::sim::smi {
 namespace {
 
-constexpr std::array<std::string_view, 4> kComputeModes = {"DEFAULT", "EXCLUSIVE_THREAD",
-                                                           "PROHIBITED", "EXCLUSIVE_PROCESS"};
+constexpr std::array<std::string_view, 4> kSettableModes = {"DEFAULT", "EXCLUSIVE_THREAD",
+                                                            "PROHIBITED", "EXCLUSIVE_PROCESS"};
 
 std::optional<bool> ParseSwitch(const std::string& text) {
   const std::string word = base::ToLower(text);
@@ -20,8 +20,8 @@ std::optional<bool> ParseSwitch(const std::string& text) {
 }
 
 std::optional<unsigned int> ParseComputeMode(const std::string& text) {
-  for (unsigned int i = 0; i < kComputeModes.size(); ++i) {
-    if (text == std::to_string(i) || base::ToLower(text) == base::ToLower(kComputeModes[i]))
+  for (unsigned int i = 0; i < kSettableModes.size(); ++i) {
+    if (text == std::to_string(i) || base::ToLower(text) == base::ToLower(kSettableModes[i]))
       return i;
   }
   return std::nullopt;
@@ -88,12 +88,13 @@ int SetComputeMode(const Nvml& nvml, const Ids& ids, const std::string& mode) {
   for (const Device& device : *devices) {
     const auto before = Ask<nvmlComputeMode_t>(nvml.nvmlDeviceGetComputeMode, device.handle);
     if (before && static_cast<unsigned int>(*before) == *wanted) {
-      Say("Compute mode is already set to {} for GPU {}.\n", kComputeModes[*wanted], device.bus_id);
+      Say("Compute mode is already set to {} for GPU {}.\n", kSettableModes[*wanted],
+          device.bus_id);
       continue;
     }
     const nvmlReturn_t set = nvml.nvmlDeviceSetComputeMode(device.handle, *wanted);
     if (set != NVML_SUCCESS) return GiveUp(nvml, "set the compute mode", device, set);
-    Say("Set compute mode to {} for GPU {}.\n", kComputeModes[*wanted], device.bus_id);
+    Say("Set compute mode to {} for GPU {}.\n", kSettableModes[*wanted], device.bus_id);
   }
   Say("All done.\n");
   return 0;

@@ -9,8 +9,8 @@
 namespace partita::sim::smi {
 namespace {
 
-constexpr char kNotAvailable[] = "[N/A]";
-constexpr std::array<std::string_view, 4> kComputeModes = {"Default", "Exclusive_Thread",
+constexpr char kNoValue[] = "[N/A]";
+constexpr std::array<std::string_view, 4> kQueriedModes = {"Default", "Exclusive_Thread",
                                                            "Prohibited", "Exclusive_Process"};
 
 struct Format {
@@ -58,24 +58,24 @@ struct Field {
 
 template <typename Number>
 std::string OrNotAvailable(const std::optional<Number>& number) {
-  return number ? fmt::format("{}", *number) : kNotAvailable;
+  return number ? fmt::format("{}", *number) : kNoValue;
 }
 
 template <typename Call>
 std::string Text(Call call, const Asked& asked) {
-  return AskText(call, asked.device.handle).value_or(kNotAvailable);
+  return AskText(call, asked.device.handle).value_or(kNoValue);
 }
 
 std::string Memory(const Asked& asked, unsigned long long nvmlMemory_v2_t::*part) {
   nvmlMemory_v2_t memory = {};
   memory.version = nvmlMemory_v2;
   if (asked.nvml.nvmlDeviceGetMemoryInfo_v2(asked.device.handle, &memory) != NVML_SUCCESS)
-    return kNotAvailable;
+    return kNoValue;
   return fmt::format("{}", memory.*part / kMebibyte);
 }
 
-std::string Watts(std::optional<unsigned int> milliwatts) {
-  return milliwatts ? fmt::format("{:.2f}", *milliwatts / 1000.0) : kNotAvailable;
+std::string QueriedWatts(std::optional<unsigned int> milliwatts) {
+  return milliwatts ? fmt::format("{:.2f}", *milliwatts / 1000.0) : kNoValue;
 }
 
 std::string Clock(const Asked& asked, nvmlClockType_t type) {
@@ -87,21 +87,21 @@ std::string Switch(bool on) { return on ? "Enabled" : "Disabled"; }
 
 std::string Mig(const Asked& asked, bool MigMode::*which) {
   const std::optional<MigMode> mig = AskMigMode(asked.nvml, asked.device.handle);
-  return mig ? Switch((*mig).*which) : kNotAvailable;
+  return mig ? Switch((*mig).*which) : kNoValue;
 }
 
 std::string Ecc(const Asked& asked, bool pending) {
   nvmlEnableState_t states[2] = {};
   if (asked.nvml.nvmlDeviceGetEccMode(asked.device.handle, &states[0], &states[1]) != NVML_SUCCESS)
-    return kNotAvailable;
+    return kNoValue;
   return Switch(states[pending ? 1 : 0] == NVML_FEATURE_ENABLED);
 }
 
 std::string ComputeMode(const Asked& asked) {
   const auto mode =
       Ask<nvmlComputeMode_t>(asked.nvml.nvmlDeviceGetComputeMode, asked.device.handle);
-  const auto index = mode ? static_cast<std::size_t>(*mode) : kComputeModes.size();
-  return std::string(index < kComputeModes.size() ? kComputeModes[index] : kNotAvailable);
+  const auto index = mode ? static_cast<std::size_t>(*mode) : kQueriedModes.size();
+  return std::string(index < kQueriedModes.size() ? kQueriedModes[index] : kNoValue);
 }
 
 std::string ComputeCapability(const Asked& asked) {
@@ -109,7 +109,7 @@ std::string ComputeCapability(const Asked& asked) {
   int minor = 0;
   if (asked.nvml.nvmlDeviceGetCudaComputeCapability(asked.device.handle, &major, &minor) !=
       NVML_SUCCESS)
-    return kNotAvailable;
+    return kNoValue;
   return fmt::format("{}.{}", major, minor);
 }
 
@@ -122,19 +122,19 @@ std::string DriverVersion(const Asked& asked) {
 std::string Persistence(const Asked& asked) {
   const auto mode =
       Ask<nvmlEnableState_t>(asked.nvml.nvmlDeviceGetPersistenceMode, asked.device.handle);
-  return mode ? Switch(*mode == NVML_FEATURE_ENABLED) : kNotAvailable;
+  return mode ? Switch(*mode == NVML_FEATURE_ENABLED) : kNoValue;
 }
 
 std::string PerformanceState(const Asked& asked) {
   const auto state =
       Ask<nvmlPstates_t>(asked.nvml.nvmlDeviceGetPerformanceState, asked.device.handle);
-  return state ? fmt::format("P{}", static_cast<int>(*state)) : kNotAvailable;
+  return state ? fmt::format("P{}", static_cast<int>(*state)) : kNoValue;
 }
 
 std::string Utilization(const Asked& asked, unsigned int nvmlUtilization_t::*part) {
   const auto rates =
       Ask<nvmlUtilization_t>(asked.nvml.nvmlDeviceGetUtilizationRates, asked.device.handle);
-  return rates ? fmt::format("{}", (*rates).*part) : kNotAvailable;
+  return rates ? fmt::format("{}", (*rates).*part) : kNoValue;
 }
 
 // clang-format off
@@ -155,8 +155,8 @@ constexpr Field kGpuFields[] = {
     {"utilization.gpu", "", "%", [](const Asked& a) { return Utilization(a, &nvmlUtilization_t::gpu); }},
     {"utilization.memory", "", "%", [](const Asked& a) { return Utilization(a, &nvmlUtilization_t::memory); }},
     {"temperature.gpu", "", "", [](const Asked& a) { return OrNotAvailable(Ask<unsigned int>(a.nvml.nvmlDeviceGetTemperature, a.device.handle, static_cast<unsigned int>(NVML_TEMPERATURE_GPU))); }},
-    {"power.draw", "", "W", [](const Asked& a) { return Watts(Ask<unsigned int>(a.nvml.nvmlDeviceGetPowerUsage, a.device.handle)); }},
-    {"power.limit", "enforced.power.limit", "W", [](const Asked& a) { return Watts(Ask<unsigned int>(a.nvml.nvmlDeviceGetEnforcedPowerLimit, a.device.handle)); }},
+    {"power.draw", "", "W", [](const Asked& a) { return QueriedWatts(Ask<unsigned int>(a.nvml.nvmlDeviceGetPowerUsage, a.device.handle)); }},
+    {"power.limit", "enforced.power.limit", "W", [](const Asked& a) { return QueriedWatts(Ask<unsigned int>(a.nvml.nvmlDeviceGetEnforcedPowerLimit, a.device.handle)); }},
     {"clocks.current.graphics", "clocks.gr", "MHz", [](const Asked& a) { return Clock(a, NVML_CLOCK_GRAPHICS); }},
     {"clocks.current.sm", "clocks.sm", "MHz", [](const Asked& a) { return Clock(a, NVML_CLOCK_SM); }},
     {"clocks.current.memory", "clocks.mem", "MHz", [](const Asked& a) { return Clock(a, NVML_CLOCK_MEM); }},
@@ -172,7 +172,7 @@ constexpr Field kGpuFields[] = {
 constexpr Field kAppFields[] = {
     {"pid", "", "", [](const Asked& a) { return fmt::format("{}", a.process->pid); }},
     {"process_name", "name", "", [](const Asked& a) { return a.process->name; }},
-    {"used_gpu_memory", "used_memory", "MiB", [](const Asked& a) { return a.process->memory ? fmt::format("{}", *a.process->memory / kMebibyte) : kNotAvailable; }},
+    {"used_gpu_memory", "used_memory", "MiB", [](const Asked& a) { return a.process->memory ? fmt::format("{}", *a.process->memory / kMebibyte) : kNoValue; }},
     {"gpu_name", "", "", [](const Asked& a) { return Text(a.nvml.nvmlDeviceGetName, a); }},
     {"gpu_uuid", "", "", [](const Asked& a) { return Text(a.nvml.nvmlDeviceGetUUID, a); }},
     {"gpu_serial", "", "", [](const Asked& a) { return Text(a.nvml.nvmlDeviceGetSerial, a); }},
@@ -201,7 +201,7 @@ void SayRow(const std::vector<const Field*>& fields, const Asked& asked, const F
   std::vector<std::string> cells;
   for (const Field* field : fields) {
     std::string cell = field->read(asked);
-    if (format.units && !field->unit.empty() && cell != kNotAvailable)
+    if (format.units && !field->unit.empty() && cell != kNoValue)
       cell += fmt::format(" {}", field->unit);
     cells.push_back(std::move(cell));
   }
@@ -209,7 +209,7 @@ void SayRow(const std::vector<const Field*>& fields, const Asked& asked, const F
 }
 
 // The header names a field as the tool does, whichever name was asked for.
-void SayHeader(const std::vector<const Field*>& fields) {
+void SayFieldNames(const std::vector<const Field*>& fields) {
   std::vector<std::string> names;
   names.reserve(fields.size());
   for (const Field* field : fields) {
@@ -233,7 +233,7 @@ int Query(const Nvml& nvml,
   int status = 0;
   const std::optional<std::vector<Device>> devices = SelectDevices(nvml, ids, &status);
   if (!devices) return status;
-  if (format->header) SayHeader(*fields);
+  if (format->header) SayFieldNames(*fields);
   for (const Device& device : *devices) rows(device, *fields, *format);
   return 0;
 }

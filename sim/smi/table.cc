@@ -11,8 +11,8 @@ namespace partita::sim::smi {
 namespace {
 
 constexpr std::string_view kNotAvailable = "N/A";
-constexpr std::array<std::string_view, 4> kComputeModes = {"Default", "E. Thread", "Prohibited",
-                                                           "E. Process"};
+constexpr std::array<std::string_view, 4> kTableModes = {"Default", "E. Thread", "Prohibited",
+                                                         "E. Process"};
 constexpr std::size_t kNameWidth = 27;
 constexpr std::size_t kProcessNameWidth = 36;
 
@@ -28,7 +28,7 @@ std::string LastPart(const std::string& name, std::size_t width) {
   return name.size() <= width ? name : "..." + name.substr(name.size() - (width - 3));
 }
 
-std::string Watts(std::optional<unsigned int> milliwatts) {
+std::string TableWatts(std::optional<unsigned int> milliwatts) {
   return milliwatts ? fmt::format("{}W", (*milliwatts + 500) / 1000) : "N/A ";
 }
 
@@ -48,8 +48,8 @@ std::string EccCell(const Nvml& nvml, nvmlDevice_t device, bool mig_enabled) {
 
 std::string ComputeModeCell(const Nvml& nvml, nvmlDevice_t device) {
   const auto mode = Ask<nvmlComputeMode_t>(nvml.nvmlDeviceGetComputeMode, device);
-  const auto index = mode ? static_cast<std::size_t>(*mode) : kComputeModes.size();
-  return std::string(index < kComputeModes.size() ? kComputeModes[index] : kNotAvailable);
+  const auto index = mode ? static_cast<std::size_t>(*mode) : kTableModes.size();
+  return std::string(index < kTableModes.size() ? kTableModes[index] : kNotAvailable);
 }
 
 std::string MigModeCell(const std::optional<MigMode>& mig) {
@@ -58,7 +58,7 @@ std::string MigModeCell(const std::optional<MigMode>& mig) {
                      mig->enabled != mig->pending ? "*" : "");
 }
 
-void SayHeader(const Nvml& nvml) {
+void SayTableHeader(const Nvml& nvml) {
   const time_t now = time(nullptr);
   tm parts = {};
   char date[64] = "";
@@ -111,8 +111,8 @@ std::string SecondGpuLine(const Nvml& nvml, const Device& device) {
       fan ? fmt::format("{}%", *fan) : not_available,
       heat ? fmt::format("{}C", *heat) : not_available,
       state ? fmt::format("P{}", static_cast<int>(*state)) : not_available,
-      Watts(Ask<unsigned int>(nvml.nvmlDeviceGetPowerUsage, device.handle)),
-      Watts(Ask<unsigned int>(nvml.nvmlDeviceGetEnforcedPowerLimit, device.handle)),
+      TableWatts(Ask<unsigned int>(nvml.nvmlDeviceGetPowerUsage, device.handle)),
+      TableWatts(Ask<unsigned int>(nvml.nvmlDeviceGetEnforcedPowerLimit, device.handle)),
       memory_known ? fmt::format("{:>11} / {:>9}", Mebibytes(memory.used), Mebibytes(memory.total))
                    : fmt::format("{:>21}  ", kNotAvailable),
       rates ? fmt::format("{}%", rates->gpu) : not_available, ComputeModeCell(nvml, device.handle));
@@ -232,7 +232,7 @@ int ShowTable(const Nvml& nvml, const Ids& ids) {
   int status = 0;
   const std::optional<std::vector<Device>> devices = SelectDevices(nvml, ids, &status);
   if (!devices) return status;
-  SayHeader(nvml);
+  SayTableHeader(nvml);
   for (const Device& device : *devices) SayGpu(nvml, device);
   SayMigDevices(nvml, *devices);
   SayProcesses(nvml, *devices);

@@ -94,21 +94,10 @@ int Enter(Store& store, int fd, const Holder& description, uint32_t guarded) {
   if (error != 0) return error;
   Slot& slot = transaction.slot();
   Reap(store.root(), transaction.machine(), slot);
-  if (!IsThere(slot, transaction.machine(), description)) return ENOENT;
   uint32_t index = 0;
-  error = TakeEntry(fd, slot, &index);
+  error = EnterHolder(fd, transaction.machine(), slot, description, &index);
   if (error != 0) return error;
-  const ProcessIdentity self = Self();
-  Holder& holder = slot.holders[index];
-  holder = description;
-  holder.live = 1;
-  holder.guarded = guarded;
-  holder.since_ns = SimulatedNow(slot.clock);
-  holder.lock_owner_pid_ns = self.pid_ns;
-  holder.lock_owner_pid = self.pid;
-  holder.incarnation = description.gpu_instance == kNone
-                           ? 0
-                           : slot.gpus[holder.gpu].instances[holder.gpu_instance].incarnation;
+  slot.holders[index].guarded = guarded;
   transaction.Commit();
   return 0;
 }
@@ -166,6 +155,29 @@ int HoldGuarded(Store& store,
                 const Holder& description,
                 int* keep_open_fd) {
   return Hold(store, holders_path, description, 1, keep_open_fd);
+}
+
+int EnterHolder(
+    int fd, const Machine& machine, Slot& slot, const Holder& description, uint32_t* index) {
+  if (!IsThere(slot, machine, description)) return ENOENT;
+  const int error = TakeEntry(fd, slot, index);
+  if (error != 0) return error;
+  const ProcessIdentity self = Self();
+  Holder& holder = slot.holders[*index];
+  holder = description;
+  holder.live = 1;
+  holder.since_ns = SimulatedNow(slot.clock);
+  holder.lock_owner_pid_ns = self.pid_ns;
+  holder.lock_owner_pid = self.pid;
+  holder.incarnation = description.gpu_instance == kNone
+                           ? 0
+                           : slot.gpus[holder.gpu].instances[holder.gpu_instance].incarnation;
+  return 0;
+}
+
+void ReleaseHolder(int fd, uint32_t index) {
+  struct flock lock = Byte(index, F_UNLCK);
+  fcntl(fd, F_SETLK, &lock);
 }
 
 uint64_t HolderEnergyMj(const Board& board, const Holder& holder, uint64_t now_ns) {

@@ -46,6 +46,12 @@ int HoldGuarded(Store& store,
                 const Holder& description,
                 int* keep_open_fd);
 
+// Inside a transaction: takes the lock on a free entry and fills it in for this process. To be
+// followed by a commit; without one ReleaseHolder gives the lock back.
+int EnterHolder(
+    int fd, const Machine& machine, Slot& slot, const Holder& description, uint32_t* index);
+void ReleaseHolder(int fd, uint32_t index);
+
 // Millijoules that a holder has drawn beyond the idle GPU, at simulated time `now_ns`.
 uint64_t HolderEnergyMj(const Board& board, const Holder& holder, uint64_t now_ns);
 

@@ -3,7 +3,9 @@
 // Plain data only: the NVML library (libc alone), partita-sim and the look-alike nvidia-smi all map
 // the same bytes. The file is
 //
-//   FileHeader | Machine (fixed at `up`, never changes) | Slot 0 | Slot 1
+//   FileHeader | Machine (never changes) | Slot 0 | Slot 1
+//
+// Another machine, as after a board was exchanged, is another file in its place.
 //
 // A writer holds the OFD lock on the file, fills the slot that is not current and publishes it with
 // one store of `generation` (current slot = generation & 1). A process killed at any instruction
@@ -16,9 +18,10 @@
 namespace partita::sim {
 
 inline constexpr uint64_t kMagic = 0x314d495341545250;  // "PRTASIM1", little-endian
-inline constexpr uint32_t kLayoutVersion = 2;
+inline constexpr uint32_t kLayoutVersion = 3;
 
-inline constexpr uint32_t kMaxGpus = 32;        // mig-minors has room for 32 (captures/h200)
+inline constexpr uint32_t kMaxGpus = 64;
+inline constexpr uint32_t kMaxMigMinors = 32;   // GPU minors that mig-minors has (captures/h200)
 inline constexpr uint32_t kMaxGiProfiles = 24;  // 17 constants on driver 580
 inline constexpr uint32_t kMaxPlacements = 16;
 inline constexpr uint32_t kMaxGpuInstances = 15;     // GI ids 0..14, as in mig-minors
@@ -42,8 +45,8 @@ struct WideFact {
   uint64_t value;
 };
 
-// ---- fixed at `up`
-// -------------------------------------------------------------------------------
+// ---- fixed
+// ---------------------------------------------------------------------------------------
 
 enum class MigActivation : uint32_t {
   kNone,       // no MIG on this board

@@ -62,6 +62,18 @@ void AddXid(
   AddEvent(slot, gpu, kEventXid, xid, gpu_instance, compute_instance);
 }
 
+void FailWithXid(
+    Slot& slot, uint32_t gpu, uint64_t xid, uint32_t gpu_instance, uint32_t compute_instance) {
+  // NVIDIA's catalogue of XIDs: uncorrectable, contained, uncontained, and one that escaped.
+  const bool of_memory = xid == 48 || xid == 94 || xid == 95 || xid == 140;
+  Gpu& state = slot.gpus[gpu];
+  if (of_memory && state.ecc_current != 0) {
+    state.ecc_volatile[1] += 1;
+    state.ecc_aggregate[1] += 1;
+  }
+  AddXid(slot, gpu, xid, gpu_instance, compute_instance);
+}
+
 void TellOfDriver(Slot& slot, uint32_t gpu, PciDriver before) {
   const PciDriver now = slot.gpus[gpu].pci_driver;
   if (now == before || (now != PciDriver::kNvidia && before != PciDriver::kNvidia)) return;
@@ -122,6 +134,12 @@ void Reboot(const Machine& machine, Slot& slot) {
   LoadDriver(machine, slot);
 }
 
+Gpu PluggedIn(const Board& board) {
+  Gpu gpu{};
+  gpu.ecc_current = gpu.ecc_pending = board.ecc.known != 0 ? board.ecc.value : 0;
+  return gpu;
+}
+
 void FirstBoot(const Machine& machine, Slot& slot) {
   memset(static_cast<void*>(&slot), 0, sizeof slot);
   slot.clock.monotonic_ns = MonotonicNow();
@@ -129,9 +147,7 @@ void FirstBoot(const Machine& machine, Slot& slot) {
   slot.next_event = 1;
   slot.next_fault_id = 1;
   for (uint32_t gpu = 0; gpu < GpuCount(machine); ++gpu) {
-    const Board& board = machine.boards[gpu];
-    Gpu& state = slot.gpus[gpu];
-    state.ecc_current = state.ecc_pending = board.ecc.known != 0 ? board.ecc.value : 0;
+    slot.gpus[gpu] = PluggedIn(machine.boards[gpu]);
   }
   slot.boot = 1;
   NameBoot(machine, slot.boot, slot.boot_id);

@@ -26,6 +26,14 @@ void AddXid(Slot& slot,
             uint32_t gpu_instance = kNone,
             uint32_t compute_instance = kNone);
 
+// The same, as the driver tells it of a GPU with ECC: an error of memory that was not corrected is
+// counted, until a reset or another load of the driver.
+void FailWithXid(Slot& slot,
+                 uint32_t gpu,
+                 uint64_t xid,
+                 uint32_t gpu_instance = kNone,
+                 uint32_t compute_instance = kNone);
+
 // Told to sets of system events: the GPU has another driver than `before`. Nothing if neither is
 // NVIDIA's.
 void TellOfDriver(Slot& slot, uint32_t gpu, PciDriver before);
@@ -47,6 +55,9 @@ void ReloadDriver(const Machine& machine, Slot& slot);
 // A driver reload with a new boot id; GPUs return to the bus and to the nvidia driver, call faults
 // end.
 void Reboot(const Machine& machine, Slot& slot);
+
+// What a board that was just plugged in starts with.
+Gpu PluggedIn(const Board& board);
 
 // The state of a node at its first boot, driver loaded. `slot` is zeroed first.
 void FirstBoot(const Machine& machine, Slot& slot);

@@ -54,6 +54,17 @@ TEST(ResetGpu, AppliesWhatIsPendingAndKeepsTheMode) {
   EXPECT_EQ(pending.gpu().mig_current, 0U);
 }
 
+TEST(FailWithXid, CountsAnErrorOfMemoryUntilAReset) {
+  Used node("dgx-a100-40");
+  FailWithXid(node.slot, 0, 95);
+  FailWithXid(node.slot, 0, 31);
+  EXPECT_EQ(node.gpu().ecc_volatile[1], 1U);
+  EXPECT_EQ(node.gpu().ecc_aggregate[1], 1U);
+  ASSERT_TRUE(ResetGpu(node.machine(), node.slot, 0));
+  EXPECT_EQ(node.gpu().ecc_volatile[1], 0U);
+  EXPECT_EQ(node.gpu().ecc_aggregate[1], 1U);
+}
+
 TEST(ResetGpu, CannotReachALostGpu) {
   Used node("h200-vm");
   LoseGpu(node.slot, 0);

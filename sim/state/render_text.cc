@@ -146,7 +146,7 @@ void WriteModules(bool loaded, Text* out) {
 
 void WriteMigMinors(Text* out) {
   out->Add("config %u\nmonitor %u\n", kMigConfigMinor, kMigMonitorMinor);
-  for (uint32_t gpu = 0; gpu < kMaxGpus; ++gpu) {
+  for (uint32_t gpu = 0; gpu < kMaxMigMinors; ++gpu) {
     for (uint32_t gi = 0; gi < kMaxGpuInstances; ++gi) {
       out->Add("gpu%u/gi%u/access %u\n", gpu, gi, GpuInstanceMinor(gpu, gi));
       for (uint32_t ci = 0; ci < kMaxComputeInstances; ++ci) {

@@ -145,6 +145,9 @@ int Transaction::Begin(Store& store, Transaction* out) {
     error = ESTALE;
   }
   if (error == 0) error = Lock(fd, F_WRLCK, F_OFD_SETLKW);
+  // Whoever had the lock may have put another file in its place: a change of this one is lost.
+  if (error == 0) error = IdentifyPath(store.path_, &identity);
+  if (error == 0 && identity.inode != store.inode_) error = ESTALE;
   void* mapping = MAP_FAILED;
   if (error == 0) {
     mapping =

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -69,6 +70,35 @@ TEST(Store, ANodeThatWasReplacedIsStale) {
   ASSERT_EQ(Create(node.state().c_str(), *again.machine, *again.slot), 0);
   Transaction transaction;
   EXPECT_EQ(Transaction::Begin(node.store(), &transaction), ESTALE);
+}
+
+// Whether somebody waits for a lock of the file, by what the kernel tells of locks.
+bool IsWaitedFor(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0);
+  const std::string inode = ":" + std::to_string(status.st_ino) + " ";
+  std::ifstream locks("/proc/locks");
+  for (std::string line; std::getline(locks, line);) {
+    if (line.find("->") != std::string::npos && line.find(inode) != std::string::npos) return true;
+  }
+  return false;
+}
+
+TEST(Store, AChangeThatWaitedWhileTheNodeWasReplacedIsStale) {
+  NodeDirectory node("h200-vm");
+  const Loaded again = LoadProfile("h200-vm");
+  Transaction first;
+  ASSERT_EQ(Transaction::Begin(node.store(), &first), 0);
+  int begun = 0;
+  std::thread second([&] {
+    Transaction transaction;
+    begun = Transaction::Begin(node.store(), &transaction);
+  });
+  while (!IsWaitedFor(node.state())) std::this_thread::yield();
+  ASSERT_EQ(Create(node.state().c_str(), *again.machine, *again.slot), 0);
+  first.Abandon();
+  second.join();
+  EXPECT_EQ(begun, ESTALE);
 }
 
 TEST(Store, AnotherProcessSeesACommit) {

@@ -8,6 +8,7 @@
 #include "base/output_format.h"
 #include "base/result.h"
 #include "base/value.h"
+#include "sim/load/catalog.h"
 
 namespace partita::sim::tool {
 
@@ -25,6 +26,7 @@ int RunFaultXid(const base::Invocation& invocation);
 int RunFaultLost(const base::Invocation& invocation);
 int RunFaultResetRequired(const base::Invocation& invocation);
 int RunFaultCall(const base::Invocation& invocation);
+int RunFaultMps(const base::Invocation& invocation);
 int RunFaultVersionMismatch(const base::Invocation& invocation);
 int RunFaultClear(const base::Invocation& invocation);
 int RunFaultList(const base::Invocation& invocation);
@@ -37,6 +39,7 @@ int RunDriverUnload(const base::Invocation& invocation);
 int RunDriverReload(const base::Invocation& invocation);
 int RunReset(const base::Invocation& invocation);
 int RunReboot(const base::Invocation& invocation);
+int RunExchange(const base::Invocation& invocation);
 int RunRun(const base::Invocation& invocation);
 int RunShell(const base::Invocation& invocation);
 int RunCompletion(const base::Invocation& invocation);
@@ -47,6 +50,9 @@ int RunMan(const base::Invocation& invocation);
 
 // The keys of `set`, for its help.
 [[nodiscard]] std::string SettingsHelp();
+
+// The facts that --data names; without it those built in.
+[[nodiscard]] base::Result<load::Catalog> ChooseCatalog(const base::Invocation& invocation);
 
 // Exit statuses.
 inline constexpr int kDone = 0, kFailed = 1, kInvalidInput = 2, kBlocked = 4;

@@ -19,8 +19,6 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr int kEndTimeoutMs = 5000;
-
 base::Result<void> CheckNobodyInside(const std::string& name, const std::string& root) {
   std::vector<Process> inside = ProcessesInView(root);
   std::erase_if(inside, [server = PciServer(root)](const Process& process) {

@@ -26,13 +26,12 @@ struct Library {
   std::string_view soname_suffix;  // "1": SONAME <name>.so.1; "": the full version is the SONAME
 };
 
-// Driver 580.159.04 as installed on the captured H200 machine, less libnvidia-ml.
+// Driver 580.159.04 as installed on the captured H200 machine, less libnvidia-ml and libcuda.
 constexpr std::array kLibraries = {
     Library{"libEGL_nvidia", "0"},
     Library{"libGLESv1_CM_nvidia", "1"},
     Library{"libGLESv2_nvidia", "2"},
     Library{"libGLX_nvidia", "0"},
-    Library{"libcuda", "1"},
     Library{"libcudadebugger", "1"},
     Library{"libnvcuvid", "1"},
     Library{"libnvidia-allocator", "1"},
@@ -55,8 +54,7 @@ constexpr std::array kLibraries = {
     Library{"libvdpau_nvidia", "1"},
 };
 
-constexpr std::array kPlaceholders = {"nvidia-cuda-mps-control", "nvidia-cuda-mps-server",
-                                      "nvidia-debugdump", "nvidia-persistenced"};
+constexpr std::array kPlaceholders = {"nvidia-debugdump", "nvidia-persistenced"};
 constexpr std::array kFirmware = {"gsp_ga10x.bin", "gsp_tu10x.bin"};
 
 base::Result<void> Link(const std::string& path, const std::string& target) {
@@ -88,6 +86,8 @@ base::Result<void> InstallLibraries(const std::string& directory,
         fmt::format("{}.so.{}", library.name, suffix.empty() ? std::string_view(version) : suffix);
     TRY_VOID(InstallLibrary(directory, library, version, InertLibrary(soname)));
   }
+  TRY(cuda, base::ReadFile(parts.cuda, kMostProgram));
+  TRY_VOID(InstallLibrary(directory, {"libcuda", "1"}, version, cuda));
   TRY(newest, base::ReadFile(parts.nvml, kMostProgram));
   TRY(nvml, WithoutSymbols(std::move(newest), LackingSymbols(version)));
   return InstallLibrary(directory, {"libnvidia-ml", "1"}, version, nvml);
@@ -95,8 +95,12 @@ base::Result<void> InstallLibraries(const std::string& directory,
 
 base::Result<void> InstallPrograms(const std::string& directory, const Parts& parts) {
   TRY_VOID(base::MakeDirectories(directory, 0755));
-  TRY(smi, base::ReadFile(parts.nvidia_smi, kMostProgram));
-  TRY_VOID(base::WriteFile(directory + "/nvidia-smi", smi, 0755));
+  for (const auto& [name, path] : {std::pair("nvidia-smi", &parts.nvidia_smi),
+                                   std::pair("nvidia-cuda-mps-control", &parts.mps_control),
+                                   std::pair("nvidia-cuda-mps-server", &parts.mps_server)}) {
+    TRY(program, base::ReadFile(*path, kMostProgram));
+    TRY_VOID(base::WriteFile(directory + "/" + name, program, 0755));
+  }
   TRY(placeholder, base::ReadFile(parts.placeholder, kMostProgram));
   for (const char* name : kPlaceholders) {
     TRY_VOID(base::WriteFile(directory + "/" + name, placeholder, 0755));
@@ -127,9 +131,12 @@ base::Result<Parts> FindParts() {
   TRY(self, base::ReadLink("/proc/self/exe"));
   const std::string bin = self.substr(0, self.rfind('/'));
   TRY(nvml, MustExist(bin + "/../lib/libnvidia-ml.so.1", "the simulated NVML library"));
+  TRY(cuda, MustExist(bin + "/../lib/libcuda.so.1", "the simulated CUDA library"));
   TRY(smi, MustExist(bin + "/nvidia-smi-sim", "the nvidia-smi look-alike"));
+  TRY(control, MustExist(bin + "/nvidia-cuda-mps-control-sim", "the MPS control program"));
+  TRY(server, MustExist(bin + "/nvidia-cuda-mps-server-sim", "the MPS server"));
   TRY(placeholder, MustExist(bin + "/partita-sim-placeholder", "the placeholder program"));
-  return Parts{nvml, smi, placeholder};
+  return Parts{nvml, cuda, smi, control, server, placeholder};
 }
 
 base::Result<void> MakeDriverFiles(const std::string& root,
@@ -146,23 +153,23 @@ base::Result<void> MakeDriverFiles(const std::string& root,
 }
 
 base::Result<void> MakeDeviceDirectory(const std::string& root) {
-  struct Node {
+  struct DeviceFile {
     const char* name;
     unsigned major, minor;
     mode_t mode;
   };
   static constexpr std::array kNodes = {
-      Node{"null", 1, 3, 0666},       Node{"zero", 1, 5, 0666},
-      Node{"full", 1, 7, 0666},       Node{"random", 1, 8, 0666},
-      Node{"urandom", 1, 9, 0666},    Node{"kmsg", 1, 11, 0644},
-      Node{"tty", 5, 0, 0666},        Node{"ptmx", 5, 2, 0666},
-      Node{"console", 5, 1, 0600},    Node{"fuse", 10, 229, 0666},
-      Node{"net/tun", 10, 200, 0666}, Node{"loop-control", 10, 237, 0660}};
+      DeviceFile{"null", 1, 3, 0666},       DeviceFile{"zero", 1, 5, 0666},
+      DeviceFile{"full", 1, 7, 0666},       DeviceFile{"random", 1, 8, 0666},
+      DeviceFile{"urandom", 1, 9, 0666},    DeviceFile{"kmsg", 1, 11, 0644},
+      DeviceFile{"tty", 5, 0, 0666},        DeviceFile{"ptmx", 5, 2, 0666},
+      DeviceFile{"console", 5, 1, 0600},    DeviceFile{"fuse", 10, 229, 0666},
+      DeviceFile{"net/tun", 10, 200, 0666}, DeviceFile{"loop-control", 10, 237, 0660}};
   const std::string dev = root + "/dev";
   for (const char* directory : {"", "/pts", "/shm", "/mqueue", "/net"}) {
     TRY_VOID(base::MakeDirectories(dev + directory, 0755));
   }
-  for (const Node& node : kNodes) {
+  for (const DeviceFile& node : kNodes) {
     TRY_VOID(MakeNode(dev + "/" + node.name, node.major, node.minor, node.mode));
   }
   TRY_VOID(Link(dev + "/fd", "/proc/self/fd"));

@@ -9,12 +9,15 @@ namespace partita::sim::tool {
 
 // Where this build's own parts are.
 struct Parts {
-  std::string nvml;         // libnvidia-ml.so.1
-  std::string nvidia_smi;   // the look-alike
+  std::string nvml;        // libnvidia-ml.so.1
+  std::string cuda;        // libcuda.so.1
+  std::string nvidia_smi;  // the look-alike
+  std::string mps_control, mps_server;
   std::string placeholder;  // a program that says it is none
 };
 
-// Beside this executable: `../lib/libnvidia-ml.so.1`, `nvidia-smi-sim`, `partita-sim-placeholder`.
+// Beside this executable: `../lib/libnvidia-ml.so.1`, `../lib/libcuda.so.1`, `nvidia-smi-sim`,
+// the two MPS programs with the same ending, `partita-sim-placeholder`.
 [[nodiscard]] base::Result<Parts> FindParts();
 
 // Fills `<root>/usr/lib64`, `<root>/usr/bin` and `<root>/lib/firmware` for a driver of this

@@ -26,7 +26,6 @@
 namespace partita::sim::tool {
 namespace {
 
-const std::string kRoot = kViewRoot;
 constexpr const char* kCache = "/etc/ld.so.cache";
 
 // Without links; empty when there is no such thing.
@@ -47,8 +46,8 @@ struct Layer {
 };
 Layer FirmwareLayer() {
   const std::string firmware = Resolved("/lib/firmware");
-  if (!firmware.empty()) return {kRoot + "/lib/firmware", firmware};
-  return {kRoot + "/lib", Resolved("/lib")};
+  if (!firmware.empty()) return {kViewRoot + "/lib/firmware", firmware};
+  return {kViewRoot + "/lib", Resolved("/lib")};
 }
 
 struct stat StatusOf(const std::string& path) {
@@ -91,9 +90,9 @@ base::Result<void> RunLdconfig(const std::string& path) {
 base::Result<void> ShowLoaderCache() {
   if (!base::Exists(kCache)) return {};
   const struct stat host = StatusOf(kCache);
-  const std::string ours = kRoot + kCache;
+  const std::string ours = kViewRoot + kCache;
   if (!SameTime(StatusOf(ours).st_mtim, host.st_mtim)) {
-    TRY_VOID(base::MakeDirectories(kRoot + "/etc", 0755));
+    TRY_VOID(base::MakeDirectories(kViewRoot + "/etc", 0755));
     const std::string fresh = fmt::format("{}.{}", ours, getpid());
     TRY_VOID(RunLdconfig(fresh));
     const timespec times[2] = {host.st_mtim, host.st_mtim};
@@ -124,8 +123,9 @@ base::Result<std::string> LibraryFolder() {
 }
 
 base::Result<void> ShowDriverPlaces(const std::string& libraries) {
-  const std::vector<Layer> layers = {
-      {kRoot + "/usr/bin", ProgramFolder()}, {kRoot + "/usr/lib64", libraries}, FirmwareLayer()};
+  const std::vector<Layer> layers = {{kViewRoot + "/usr/bin", ProgramFolder()},
+                                     {kViewRoot + "/usr/lib64", libraries},
+                                     FirmwareLayer()};
   for (const Layer& layer : layers) TRY_VOID(Overlay(layer.from, layer.over));
   return ShowLoaderCache();
 }

@@ -11,6 +11,7 @@
 #include "sim/state/life.h"
 #include "sim/tool/commands.h"
 #include "sim/tool/nodes.h"
+#include "sim/tool/pci_tree.h"
 #include "sim/tool/show_document.h"
 #include "sim/tool/words.h"
 
@@ -78,13 +79,22 @@ base::Result<void> CheckInstances(const Xid& xid, std::uint32_t gpu, const Gpu& 
   return {};
 }
 
+// A transaction before whose end the bus shows who is on it: the driver tells of what it found
+// there.
+base::Result<void> ChangeOnBus(Node& node, const Node::Edit& edit) {
+  return node.Change([&](const Machine& machine, Slot& slot) -> base::Result<void> {
+    TRY_VOID(edit(machine, slot));
+    return RenderPresence(node.root(), machine, slot);
+  });
+}
+
 // Applies `edit` to every chosen GPU in one transaction.
 base::Result<void> ForGpus(
     const base::Invocation& invocation,
     const std::function<base::Result<void>(const Machine&, Slot&, std::uint32_t)>& edit) {
   TRY(node, Node::Open(invocation));
   TRY(gpus, ChooseGpus(node->machine(), invocation, true));
-  return node->Change([&](const Machine& machine, Slot& slot) -> base::Result<void> {
+  return ChangeOnBus(*node, [&](const Machine& machine, Slot& slot) -> base::Result<void> {
     for (const std::uint32_t gpu : gpus) TRY_VOID(edit(machine, slot, gpu));
     return {};
   });
@@ -254,7 +264,7 @@ base::Result<void> FaultClear(const base::Invocation& invocation) {
   }
   TRY(node, Node::Open(invocation));
   TRY(gpus, ChooseGpus(node->machine(), invocation, false));
-  return node->Change([&](const Machine& machine, Slot& slot) -> base::Result<void> {
+  return ChangeOnBus(*node, [&](const Machine& machine, Slot& slot) -> base::Result<void> {
     if (all) ClearAll(machine, slot);
     if (by_gpu) {
       for (const std::uint32_t gpu : gpus) ClearGpu(slot, gpu);
@@ -270,7 +280,7 @@ base::Result<void> FaultXid(const base::Invocation& invocation) {
                  [&](const Machine&, Slot& slot, std::uint32_t gpu) -> base::Result<void> {
                    TRY_VOID(CheckInstances(xid, gpu, slot.gpus[gpu]));
                    for (std::uint32_t i = 0; i < xid.count; ++i) {
-                     AddXid(slot, gpu, xid.number, xid.gpu_instance, xid.compute_instance);
+                     FailWithXid(slot, gpu, xid.number, xid.gpu_instance, xid.compute_instance);
                    }
                    return {};
                  });

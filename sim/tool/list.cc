@@ -1,4 +1,5 @@
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,7 @@ std::string Summary(const Machine& machine) {
   return parts.empty() ? "no GPU" : base::Join(parts, ", ");
 }
 
-base::Value Describe(const NodePlace& place) {
+base::Value PlaceValue(const NodePlace& place) {
   base::Value entry = base::Value::Map();
   entry.Set("name", place.name).Set("root", place.root);
   const auto node = Node::Open(place);
@@ -71,11 +72,7 @@ std::string ProfilesText(const base::Value& document) {
 }
 
 base::Result<base::Value> DescribeProfiles(const base::Invocation& invocation) {
-  load::Catalog catalog = load::Catalog::BuiltIn();
-  if (const auto directory = invocation.Get("data")) {
-    TRY(other, load::Catalog::FromDirectory(*directory));
-    catalog = std::move(other);
-  }
+  TRY(catalog, ChooseCatalog(invocation));
   base::Value profiles = base::Value::List();
   for (const load::DataFile& file : catalog.nodes()) {
     TRY(node, load::LoadNode(file, catalog, ""));
@@ -92,11 +89,17 @@ base::Result<base::Value> DescribeProfiles(const base::Invocation& invocation) {
 
 }  // namespace
 
+base::Result<load::Catalog> ChooseCatalog(const base::Invocation& invocation) {
+  const std::optional<std::string> directory = invocation.Get("data");
+  if (!directory) return load::Catalog::BuiltIn();
+  return load::Catalog::FromDirectory(*directory);
+}
+
 int RunList(const base::Invocation& invocation) {
   const auto places = ListNodes();
   if (!places.ok()) return Report(places.error());
   base::Value nodes = base::Value::List();
-  for (const NodePlace& place : *places) nodes.Add(Describe(place));
+  for (const NodePlace& place : *places) nodes.Add(PlaceValue(place));
   return Print(invocation, base::Value::Map().Set("nodes", nodes), NodesText);
 }
 

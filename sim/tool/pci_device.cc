@@ -11,7 +11,9 @@
 namespace partita::sim::tool {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kBarUnit = 1 << 20;
+constexpr std::uint64_t kLowMemory = 0xA000'0000,
+                        kHighMemory = 0x200'0000'0000;  // where BARs begin
 // A root port of an emulator: what bridges these are is not known, and they should not pretend.
 constexpr std::uint16_t kBridgeVendor = 0x1B36, kBridgeDevice = 0x000C;
 constexpr std::uint8_t kNvidiaRevision =
@@ -46,12 +48,21 @@ PciDevice DescribeGpu(const Board& board, AddressSpace& low, AddressSpace& high)
   out.irq = board.irq.known != 0 ? board.irq.value : 0;
   out.numa_node = board.numa_node;
   out.cpus.assign(std::begin(board.cpu_affinity), std::end(board.cpu_affinity));
-  const std::uint64_t bar1 = board.bar1_total.known != 0 ? board.bar1_total.value : 256 * kMiB;
-  out.bars = {{low.Take(16 * kMiB), 16 * kMiB, false},
+  const std::uint64_t bar1 = board.bar1_total.known != 0 ? board.bar1_total.value : 256 * kBarUnit;
+  out.bars = {{low.Take(16 * kBarUnit), 16 * kBarUnit, false},
               {high.Take(bar1), bar1, true},
               {},
-              {high.Take(32 * kMiB), 32 * kMiB, true}};
+              {high.Take(32 * kBarUnit), 32 * kBarUnit, true}};
   return out;
+}
+
+std::vector<PciDevice> DescribeGpus(const Machine& machine, AddressSpace& low) {
+  AddressSpace high(kHighMemory);
+  std::vector<PciDevice> devices;
+  for (std::uint32_t i = 0; i < machine.gpu_count; ++i) {
+    devices.push_back(DescribeGpu(machine.boards[i], low, high));
+  }
+  return devices;
 }
 
 PciDevice DescribeSwitch(const PciFunction& address, std::uint32_t id, AddressSpace& low) {
@@ -61,7 +72,7 @@ PciDevice DescribeSwitch(const PciFunction& address, std::uint32_t id, AddressSp
   out.device = static_cast<std::uint16_t>(id >> 16);
   out.class_code = 0x068000;
   out.revision = kNvidiaRevision;
-  out.bars = {{low.Take(32 * kMiB), 32 * kMiB, false}};
+  out.bars = {{low.Take(32 * kBarUnit), 32 * kBarUnit, false}};
   return out;
 }
 
@@ -135,15 +146,18 @@ void PutCapabilities(const PciDevice& device, Bytes& bytes) {
 
 }  // namespace
 
+std::vector<PciDevice> ListGpus(const Machine& machine) {
+  AddressSpace low(kLowMemory);
+  return DescribeGpus(machine, low);
+}
+
 std::vector<PciDevice> ListPciDevices(const load::LoadedNode& node) {
   const Machine& machine = *node.machine;
-  AddressSpace low(0xA000'0000);
-  AddressSpace high(0x200'0000'0000);
-  std::vector<PciDevice> devices;
+  AddressSpace low(kLowMemory);
+  std::vector<PciDevice> devices = DescribeGpus(machine, low);
   std::map<std::string, PciDevice> others;  // by address
   for (std::uint32_t i = 0; i < machine.gpu_count; ++i) {
     const Board& board = machine.boards[i];
-    devices.push_back(DescribeGpu(board, low, high));
     for (std::uint32_t j = 0; j < board.bridge_count; ++j) {
       const auto [bridge, fresh] =
           others.emplace(load::FormatPciAddress(board.bridges[j]), DescribeBridge(board, j));

@@ -31,6 +31,8 @@ struct PciDevice {
   std::vector<PciBar> bars;         // at most six
 };
 
+// In index order.
+[[nodiscard]] std::vector<PciDevice> ListGpus(const Machine& machine);
 // GPUs in index order, then bridges and NVSwitches by address.
 [[nodiscard]] std::vector<PciDevice> ListPciDevices(const load::LoadedNode& node);
 

@@ -25,7 +25,7 @@ constexpr off_t kWindow = off_t{16} << 20;  // as `resource` says of it
 constexpr std::size_t kMapped = 0x119000;   // the pages with registers
 
 // Positions of 32-bit words.
-constexpr std::size_t kChip = 0x0 / 4, kMode = 0x1404 / 4, kFirmware = 0x118234 / 4,
+constexpr std::size_t kChip = 0x0 / 4, kMode = 0x1404 / 4, kFirmwareState = 0x118234 / 4,
                       kModeRequest = 0x118F78 / 4;
 constexpr std::uint32_t kModeOn = 0x8000;
 constexpr std::uint32_t kRequestValid = 0x8000, kRequestOn = 0x4000;
@@ -96,16 +96,16 @@ PciRegisters::~PciRegisters() {
 
 void PciRegisters::Show(const Board& board, const Gpu& gpu, bool ready) {
   if (gpu.lost != 0) {
-    for (const std::size_t word : {kChip, kMode, kFirmware, kModeRequest})
+    for (const std::size_t word : {kChip, kMode, kFirmwareState, kModeRequest})
       words_[word] = kOffTheBus;
     return;
   }
   words_[kChip] = ChipWord(board);
   if (!KeepsMode(board)) return;
   // The firmware's word is what others wait for: first when going down, last when coming up.
-  if (!ready) words_[kFirmware] = 0;
+  if (!ready) words_[kFirmwareState] = 0;
   words_[kMode] = gpu.mig_current != 0 ? kModeOn : 0;
-  if (ready) words_[kFirmware] = kFirmwareUp;
+  if (ready) words_[kFirmwareState] = kFirmwareUp;
 }
 
 std::optional<bool> PciRegisters::Requested(const Board& board) const {

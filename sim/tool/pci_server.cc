@@ -23,7 +23,6 @@
 namespace partita::sim::tool {
 namespace {
 
-constexpr int kEndTimeoutMs = 5000;
 constexpr int kLookAroundMs = 1000;  // how long it outlives a node that was removed by hand
 
 std::string LockPath(const std::string& root) { return root + "/sim/pci-server"; }
@@ -169,7 +168,7 @@ class Server {
   _exit(0);
 }
 
-base::Result<void> Start(Node& node) {
+base::Result<void> StartProcess(Node& node) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoError("make a pipe");
   const base::UniqueFd answer(ends[0]);
@@ -192,7 +191,7 @@ base::Result<void> Start(Node& node) {
 base::Result<void> StartPciServer(Node& node) {
   TRY_VOID(EndPciServer(node.root()));
   TRY_VOID(MakeAllRegisters(node.root(), node.machine(), *node.Snapshot()));
-  base::Result<void> started = Start(node);
+  base::Result<void> started = StartProcess(node);
   // Registers that nobody answers for would mislead.
   if (!started.ok()) TRY_VOID(RemoveAllRegisters(node.root(), node.machine()));
   return started;
@@ -200,6 +199,13 @@ base::Result<void> StartPciServer(Node& node) {
 
 base::Result<void> EndPciServer(const std::string& root) {
   return EndLockOwner(LockPath(root), 0, SIGTERM, kEndTimeoutMs);
+}
+
+base::Result<void> HandOverRegisters(const Node& node, Slot& slot) {
+  if (slot.driver_loaded != 0) return {};
+  TRY_VOID(EndPciServer(node.root()));
+  AdoptRequests(node.root(), node.machine(), slot);
+  return RemoveAllRegisters(node.root(), node.machine());
 }
 
 pid_t PciServer(const std::string& root) { return LockOwner(LockPath(root), 0); }

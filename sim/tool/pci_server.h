@@ -19,6 +19,10 @@ namespace partita::sim::tool {
 // Ends it, if there is one.
 [[nodiscard]] base::Result<void> EndPciServer(const std::string& root);
 
+// Where no driver is loaded: the process ends, what programs have asked of the registers is what a
+// driver will find, and the register files go.
+[[nodiscard]] base::Result<void> HandOverRegisters(const Node& node, Slot& slot);
+
 // 0: none.
 [[nodiscard]] pid_t PciServer(const std::string& root);
 

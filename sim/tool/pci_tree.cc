@@ -1,7 +1,9 @@
 #include "sim/tool/pci_tree.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <utility>
 #include <vector>
@@ -10,6 +12,7 @@
 
 #include "base/files.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "sim/load/pci_address.h"
 #include "sim/tool/pci_device.h"
 
@@ -31,7 +34,7 @@ base::Result<void> WriteAll(const std::string& directory, const std::vector<Smal
 }
 
 // Points `path` at `target`, whatever it was before.
-base::Result<void> Link(const std::string& path, const std::string& target) {
+base::Result<void> LinkAnew(const std::string& path, const std::string& target) {
   if (const auto old = base::ReadLink(path); old.ok() && *old == target) return {};
   if (unlink(path.c_str()) != 0 && errno != ENOENT) {
     return base::ErrnoError("remove " + path);
@@ -114,16 +117,16 @@ base::Result<void> MakeDriver(const std::string& sys, std::string_view name) {
 }
 
 // Both directions of "this device is driven by".
-base::Result<void> Bind(const std::string& sys,
-                        const std::string& device_path,
-                        const PciFunction& address,
-                        std::string_view driver) {
+base::Result<void> BindToDriver(const std::string& sys,
+                                const std::string& device_path,
+                                const PciFunction& address,
+                                std::string_view driver) {
   TRY_VOID(MakeDriver(sys, driver));
   const std::string name = load::FormatPciAddress(address);
-  TRY_VOID(Link(fmt::format("{}/devices/{}/driver", sys, device_path),
-                fmt::format("{}bus/pci/drivers/{}", UpToSys(device_path), driver)));
-  return Link(fmt::format("{}/bus/pci/drivers/{}/{}", sys, driver, name),
-              "../../../../devices/" + device_path);
+  TRY_VOID(LinkAnew(fmt::format("{}/devices/{}/driver", sys, device_path),
+                    fmt::format("{}bus/pci/drivers/{}", UpToSys(device_path), driver)));
+  return LinkAnew(fmt::format("{}/bus/pci/drivers/{}/{}", sys, driver, name),
+                  "../../../../devices/" + device_path);
 }
 
 std::string_view DriverName(PciDriver driver, bool loaded) {
@@ -145,13 +148,27 @@ base::Result<void> RenderGpu(const std::string& sys, const Board& board, std::st
   if (driver.empty()) {
     TRY_VOID(Unlink(fmt::format("{}/devices/{}/driver", sys, path)));
   } else {
-    TRY_VOID(Bind(sys, path, board.pci, driver));
+    TRY_VOID(BindToDriver(sys, path, board.pci, driver));
   }
   const std::string uevent = fmt::format("{}/devices/{}/uevent", sys, path);
   TRY(old, base::ReadFile(uevent));
   const std::size_t rest = old.find("PCI_CLASS=");
   const std::string line = driver.empty() ? "" : fmt::format("DRIVER={}\n", driver);
   return base::WriteFile(uevent, line + (rest == std::string::npos ? "" : old.substr(rest)), 0644);
+}
+
+// Of a GPU that is off the bus every read gives ones. Vendor and device are what others look at.
+base::Result<void> RenderConfig(const std::string& sys, const Board& board, bool lost) {
+  const std::string path = fmt::format("{}/devices/{}/config", sys, DevicePath(board));
+  const base::UniqueFd fd(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!fd.valid()) return base::ErrnoError("open " + path);
+  const std::uint32_t word = lost ? 0xFFFFFFFF : board.pci_device_id;
+  std::array<std::uint8_t, 4> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i)
+    bytes.at(i) = static_cast<std::uint8_t>(word >> (8 * i));
+  if (pwrite(fd.get(), bytes.data(), bytes.size(), 0) != ssize_t{bytes.size()})
+    return base::ErrnoError("write " + path);
+  return {};
 }
 
 base::Result<void> RenderModules(const std::string& sys, const Machine& machine, bool loaded) {
@@ -170,7 +187,7 @@ base::Result<void> RenderModules(const std::string& sys, const Machine& machine,
   TRY_VOID(WriteAll(
       uvm, {{"version", version, 0444}, {"initstate", "live\n", 0444}, {"refcnt", "0\n", 0444}}));
   TRY_VOID(MakeDriver(sys, "nvidia"));
-  return Link(sys + "/bus/pci/drivers/nvidia/module", "../../../../module/nvidia");
+  return LinkAnew(sys + "/bus/pci/drivers/nvidia/module", "../../../../module/nvidia");
 }
 
 base::Result<void> MakeIommuGroup(const std::string& sys, const Board& board, std::uint32_t group) {
@@ -179,9 +196,10 @@ base::Result<void> MakeIommuGroup(const std::string& sys, const Board& board, st
   TRY_VOID(base::MakeDirectories(devices, 0755));
   TRY_VOID(
       base::WriteFile(fmt::format("{}/kernel/iommu_groups/{}/type", sys, group), "DMA\n", 0444));
-  TRY_VOID(Link(devices + "/" + load::FormatPciAddress(board.pci), "../../../../devices/" + path));
-  return Link(fmt::format("{}/devices/{}/iommu_group", sys, path),
-              fmt::format("{}kernel/iommu_groups/{}", UpToSys(path), group));
+  TRY_VOID(
+      LinkAnew(devices + "/" + load::FormatPciAddress(board.pci), "../../../../devices/" + path));
+  return LinkAnew(fmt::format("{}/devices/{}/iommu_group", sys, path),
+                  fmt::format("{}kernel/iommu_groups/{}", UpToSys(path), group));
 }
 
 }  // namespace
@@ -195,19 +213,33 @@ base::Result<void> MakePciTree(const std::string& root, const load::LoadedNode& 
     const std::string path = DevicePath(device);
     const std::string directory = fmt::format("{}/devices/{}", sys, path);
     TRY_VOID(WriteAll(directory, DeviceFiles(device)));
-    TRY_VOID(Link(directory + "/subsystem", UpToSys(path) + "bus/pci"));
-    TRY_VOID(Link(sys + "/bus/pci/devices/" + load::FormatPciAddress(device.address),
-                  "../../../devices/" + path));
+    TRY_VOID(LinkAnew(directory + "/subsystem", UpToSys(path) + "bus/pci"));
+    TRY_VOID(LinkAnew(sys + "/bus/pci/devices/" + load::FormatPciAddress(device.address),
+                      "../../../devices/" + path));
     const bool gpu = (device.class_code >> 16) == 0x03;
     const std::string_view driver = gpu ? "" : device.bridge ? "pcieport" : "nvidia-nvswitch";
     TRY_VOID(base::WriteFile(directory + "/uevent", Uevent(device, driver), 0644));
-    if (!gpu) TRY_VOID(Bind(sys, path, device.address, driver));
+    if (!gpu) TRY_VOID(BindToDriver(sys, path, device.address, driver));
   }
   for (std::size_t i = 0; i < node.iommu_groups.size(); ++i) {
     if (!node.iommu_groups[i]) continue;
     TRY_VOID(MakeIommuGroup(sys, node.machine->boards[i], *node.iommu_groups[i]));
   }
   return RenderDriverLinks(root, *node.machine, *node.slot);
+}
+
+base::Result<void> RenderExchangedGpus(const std::string& root, const Machine& machine) {
+  for (const PciDevice& device : ListGpus(machine)) {
+    const std::string directory = fmt::format("{}/sys/devices/{}", root, DevicePath(device));
+    // There only where the board's link is known.
+    for (const char* name :
+         {"max_link_speed", "max_link_width", "current_link_speed", "current_link_width"}) {
+      TRY_VOID(Unlink(fmt::format("{}/{}", directory, name)));
+    }
+    TRY_VOID(WriteAll(directory, DeviceFiles(device)));
+    TRY_VOID(base::WriteFile(directory + "/uevent", Uevent(device, ""), 0644));
+  }
+  return {};
 }
 
 base::Result<void> RenderDriverLinks(const std::string& root,
@@ -218,7 +250,17 @@ base::Result<void> RenderDriverLinks(const std::string& root,
   for (std::uint32_t i = 0; i < machine.gpu_count; ++i) {
     TRY_VOID(RenderGpu(sys, machine.boards[i], DriverName(slot.gpus[i].pci_driver, loaded)));
   }
+  TRY_VOID(RenderPresence(root, machine, slot));
   return RenderModules(sys, machine, loaded);
+}
+
+base::Result<void> RenderPresence(const std::string& root,
+                                  const Machine& machine,
+                                  const Slot& slot) {
+  for (std::uint32_t i = 0; i < machine.gpu_count; ++i) {
+    TRY_VOID(RenderConfig(root + "/sys", machine.boards[i], slot.gpus[i].lost != 0));
+  }
+  return {};
 }
 
 }  // namespace partita::sim::tool

@@ -173,6 +173,19 @@ TEST(PciTree, DriverLinksFollowTheState) {
   EXPECT_EQ(tree.Read(tree.root() + "/sys/module/nvidia/version"), "580.159.04\n");
 }
 
+TEST(PciTree, AGpuOffTheBusAnswersWithOnes) {
+  load::LoadedNode node = LoadBuiltIn("mixed");
+  const Tree tree(node);
+  const std::string config = tree.Device(node.machine->boards[2].pci) + "/config";
+  const std::string before = tree.Read(config);
+  node.slot->gpus[2].lost = 1;
+  tree.Render(node);
+  EXPECT_EQ(tree.Read(config).substr(0, 4), "\xFF\xFF\xFF\xFF");
+  node.slot->gpus[2].lost = 0;
+  tree.Render(node);
+  EXPECT_EQ(tree.Read(config), before);
+}
+
 TEST(PciTree, IommuGroupsOnlyWhereTheFileSaysSo) {
   const load::Catalog catalog = load::Catalog::BuiltIn();
   const auto node = load::LoadNode({"n", "n.yaml",

@@ -34,6 +34,9 @@ struct Process {
 // lock: closing the file would drop it.
 [[nodiscard]] pid_t LockOwner(const std::string& holders_path, std::uint32_t index);
 
+// For a process that was told to end.
+inline constexpr int kEndTimeoutMs = 5000;
+
 // Sends the signal to the lock's owner and waits at most `timeout_ms` for its end.
 [[nodiscard]] base::Result<void> EndLockOwner(const std::string& holders_path,
                                               std::uint32_t index,

@@ -258,6 +258,16 @@ Command FaultCommand() {
                     .examples = {{"partita-sim fault reset-required --gpu 2", ""}},
                     .run = RunFaultResetRequired},
                    FaultCallCommand(),
+                   {.name = "mps",
+                    .summary = "Let a client of MPS make an illegal access",
+                    .description = "All clients of its server end with the error, and every later "
+                                   "one, until the server is replaced.",
+                    .options = {{.name = "client",
+                                 .value_name = "PID",
+                                 .help = "as the daemon's ps shows it; else the first"}},
+                    .arguments = {{.name = "DIR", .help = "the daemon's CUDA_MPS_PIPE_DIRECTORY"}},
+                    .examples = {{"partita-sim fault mps /tmp/nvidia-mps", ""}},
+                    .run = RunFaultMps},
                    {.name = "version-mismatch",
                     .summary = "Let the library be of another version than the driver: init fails",
                     .options = {NodeOption()},
@@ -344,6 +354,28 @@ Command RebootCommand() {
           .run = RunReboot};
 }
 
+Command ExchangeCommand() {
+  return {
+      .name = "exchange",
+      .summary = "Put another board into the slot of a GPU",
+      .description =
+          "As hardware is exchanged: only while the driver is unloaded, which finds the new board "
+          "when it is loaded. The board is of the PRODUCT, in its default state, with a UUID and a "
+          "serial number of its own; address, NUMA node and minor are those of the slot. "
+          "sim/node.yaml still describes the node as it came up.",
+      .options = {NodeOption(),
+                  GpuOption(),
+                  DataOption(),
+                  {.name = "uuid", .value_name = "UUID", .help = "the board's; else a new one"},
+                  {.name = "serial",
+                   .value_name = "NUMBER",
+                   .help = "the board's; else a new one"}},
+      .arguments = {{.name = "PRODUCT", .help = "a product from partita-sim profiles"}},
+      .examples = {{"partita-sim exchange --gpu 3 H100-80GB-HBM3",
+                    "between driver unload and driver load"}},
+      .run = RunExchange};
+}
+
 Option ProcModulesOption() {
   return {
       .name = "proc-modules",
@@ -395,6 +427,7 @@ std::vector<Command> Commands() {
           DriverCommand(),
           ResetCommand(),
           RebootCommand(),
+          ExchangeCommand(),
           RunCommand(),
           ShellCommand(),
           {.name = "completion",

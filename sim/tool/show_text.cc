@@ -14,7 +14,7 @@ namespace {
 using base::Value;
 
 // A member as a table's cell: strings bare, null as "-".
-std::string Cell(const Value& map, std::string_view key) {
+std::string ShownCell(const Value& map, std::string_view key) {
   const Value* value = map.Find(key);
   if (value == nullptr || value->IsNull()) return "-";
   return value->kind() == Value::Kind::kString ? value->AsString() : base::ToJsonLine(*value);
@@ -36,7 +36,7 @@ std::string MigCell(const Value& gpu) {
 std::string HealthCell(const Value& gpu) {
   if (IsTrue(gpu, "lost")) return "lost";
   if (IsTrue(gpu, "reset_required")) return "reset required";
-  const std::string action = Cell(gpu, "recovery_action");
+  const std::string action = ShownCell(gpu, "recovery_action");
   return action == "none" ? "ok" : "asks for " + action;
 }
 
@@ -46,13 +46,13 @@ std::string InstanceLines(const Value& gpu) {
   if (mig.IsNull()) return "";
   for (const Value& instance : mig.Find("instances")->items()) {
     const std::string place =
-        fmt::format("at {}:{}", Cell(instance, "start"), Cell(instance, "size"));
-    const std::string gi = "     GI " + Cell(instance, "id");
+        fmt::format("at {}:{}", ShownCell(instance, "start"), ShownCell(instance, "size"));
+    const std::string gi = "     GI " + ShownCell(instance, "id");
     const std::vector<Value>& computes = instance.Find("compute_instances")->items();
-    if (computes.empty()) rows.push_back({gi, Cell(instance, "profile"), place, "no CI"});
+    if (computes.empty()) rows.push_back({gi, ShownCell(instance, "profile"), place, "no CI"});
     for (const Value& compute : computes) {
-      rows.push_back({gi, Cell(instance, "profile"), place, "CI " + Cell(compute, "id"),
-                      Cell(compute, "profile"), Cell(compute, "uuid")});
+      rows.push_back({gi, ShownCell(instance, "profile"), place, "CI " + ShownCell(compute, "id"),
+                      ShownCell(compute, "profile"), ShownCell(compute, "uuid")});
     }
   }
   return Table(rows);
@@ -64,8 +64,9 @@ std::string GpuText(const Value& document) {
       {"GPU", "PCI", "NAME", "MIG", "DRIVER", "HEALTH", "UUID"}};
   const std::vector<Value>& gpus = document.Find("gpus")->items();
   for (const Value& gpu : gpus) {
-    rows.push_back({fmt::format("{:>3}", Cell(gpu, "index")), Cell(gpu, "pci"), Cell(gpu, "name"),
-                    MigCell(gpu), Cell(gpu, "pci_driver"), HealthCell(gpu), Cell(gpu, "uuid")});
+    rows.push_back({fmt::format("{:>3}", ShownCell(gpu, "index")), ShownCell(gpu, "pci"),
+                    ShownCell(gpu, "name"), MigCell(gpu), ShownCell(gpu, "pci_driver"),
+                    HealthCell(gpu), ShownCell(gpu, "uuid")});
   }
   const std::string table = Table(rows);
   std::string text;
@@ -81,19 +82,20 @@ std::string GpuText(const Value& document) {
 }
 
 std::string Place(const Value& workload) {
-  std::string place = Cell(workload, "gpu");
-  if (Cell(workload, "gpu_instance") != "-") place += "/gi" + Cell(workload, "gpu_instance");
-  if (Cell(workload, "compute_instance") != "-")
-    place += "/ci" + Cell(workload, "compute_instance");
+  std::string place = ShownCell(workload, "gpu");
+  if (ShownCell(workload, "gpu_instance") != "-")
+    place += "/gi" + ShownCell(workload, "gpu_instance");
+  if (ShownCell(workload, "compute_instance") != "-")
+    place += "/ci" + ShownCell(workload, "compute_instance");
   return place;
 }
 
 std::string Effect(const Value& fault) {
-  std::string text = Cell(fault, "effect");
-  if (fault.Find("code") != nullptr) text += " " + Cell(fault, "code");
-  if (fault.Find("delay_ms") != nullptr) text += " " + Cell(fault, "delay_ms") + " ms";
-  if (Cell(fault, "remaining_calls") != "-") {
-    text += ", " + Cell(fault, "remaining_calls") + " more times";
+  std::string text = ShownCell(fault, "effect");
+  if (fault.Find("code") != nullptr) text += " " + ShownCell(fault, "code");
+  if (fault.Find("delay_ms") != nullptr) text += " " + ShownCell(fault, "delay_ms") + " ms";
+  if (ShownCell(fault, "remaining_calls") != "-") {
+    text += ", " + ShownCell(fault, "remaining_calls") + " more times";
   }
   return text;
 }
@@ -101,7 +103,7 @@ std::string Effect(const Value& fault) {
 }  // namespace
 
 std::string ClockText(const Value& document) {
-  return fmt::format("{} {}\n", Cell(document, "now"),
+  return fmt::format("{} {}\n", ShownCell(document, "now"),
                      IsTrue(document, "frozen") ? "(frozen)" : "(running)");
 }
 
@@ -111,10 +113,10 @@ std::string WorkloadsText(const Value& document) {
   std::vector<std::vector<std::string>> rows = {
       {"ID", "GPU", "PID", "KIND", "MEMORY", "UTIL", "NAME"}};
   for (const Value& workload : workloads) {
-    rows.push_back({Cell(workload, "id"), Place(workload), Cell(workload, "pid"),
-                    Cell(workload, "kind"),
+    rows.push_back({ShownCell(workload, "id"), Place(workload), ShownCell(workload, "pid"),
+                    ShownCell(workload, "kind"),
                     FormatBytes(workload.Find("memory_bytes")->AsUnsigned()),
-                    Cell(workload, "utilization") + "%", Cell(workload, "name")});
+                    ShownCell(workload, "utilization") + "%", ShownCell(workload, "name")});
   }
   return Table(rows);
 }
@@ -124,8 +126,8 @@ std::string FaultsText(const Value& document) {
   if (faults.empty()) return "no fault\n";
   std::vector<std::vector<std::string>> rows = {{"ID", "FAULT", "GPU", "CALL", "EFFECT"}};
   for (const Value& fault : faults) {
-    rows.push_back({Cell(fault, "id"), Cell(fault, "kind"), Cell(fault, "gpu"),
-                    Cell(fault, "function"), Effect(fault)});
+    rows.push_back({ShownCell(fault, "id"), ShownCell(fault, "kind"), ShownCell(fault, "gpu"),
+                    ShownCell(fault, "function"), Effect(fault)});
   }
   return Table(rows);
 }
@@ -133,10 +135,10 @@ std::string FaultsText(const Value& document) {
 std::string NodeText(const Value& document) {
   const Value& driver = *document.Find("driver");
   std::string text =
-      fmt::format("node {}  driver {} ({})  CUDA {}  boot {}  clock {}", Cell(document, "node"),
-                  Cell(driver, "version"), IsTrue(driver, "loaded") ? "loaded" : "not loaded",
-                  Cell(driver, "cuda"), Cell(*document.Find("boot"), "count"),
-                  ClockText(*document.Find("clock")));
+      fmt::format("node {}  driver {} ({})  CUDA {}  boot {}  clock {}",
+                  ShownCell(document, "node"), ShownCell(driver, "version"),
+                  IsTrue(driver, "loaded") ? "loaded" : "not loaded", ShownCell(driver, "cuda"),
+                  ShownCell(*document.Find("boot"), "count"), ClockText(*document.Find("clock")));
   text += "\n" + GpuText(document);
   if (!document.Find("workloads")->items().empty()) text += "\n" + WorkloadsText(document);
   if (!document.Find("faults")->items().empty()) text += "\n" + FaultsText(document);

@@ -28,12 +28,6 @@ namespace {
 
 using base::ErrorCode;
 
-base::Result<load::Catalog> ChooseCatalog(const base::Invocation& invocation) {
-  const std::optional<std::string> directory = invocation.Get("data");
-  if (!directory) return load::Catalog::BuiltIn();
-  return load::Catalog::FromDirectory(*directory);
-}
-
 base::Result<load::DataFile> ReadNodeFile(const std::string& path) {
   TRY(text, base::ReadFile(path));
   std::string name = path.substr(path.rfind('/') + 1);

@@ -20,7 +20,6 @@
 namespace partita::sim::tool {
 namespace {
 
-const std::string kRoot = kViewRoot;
 const std::string kBootId = "/proc/sys/kernel/random/boot_id";
 
 // Moves this process to the root of its mount namespace and back to where it was: the root of a
@@ -70,9 +69,9 @@ base::Result<void> LeaveHostNamespace() {
 }
 
 base::Result<void> ShowRoot(const std::string& root) {
-  TRY_VOID(base::MakeDirectories(kRoot, 0755));
-  TRY_VOID(Bind(root, kRoot));
-  return AllowDevices(kRoot);
+  TRY_VOID(base::MakeDirectories(kViewRoot, 0755));
+  TRY_VOID(Bind(root, kViewRoot));
+  return AllowDevices(kViewRoot);
 }
 
 // The node's own /dev, with the host's terminals, shared memory and message queues in it.
@@ -83,29 +82,29 @@ base::Result<void> ShowDevices() {
     TRY(tree, CloneTree(AT_FDCWD, path));
     kept.emplace_back(path, std::move(tree));
   }
-  TRY_VOID(Bind(kRoot + "/dev", "/dev"));
+  TRY_VOID(Bind(kViewRoot + "/dev", "/dev"));
   for (const auto& [path, tree] : kept) TRY_VOID(Attach(tree, path));
   return {};
 }
 
 base::Result<void> ShowProc() {
-  TRY_VOID(Bind(kRoot + "/proc/driver", "/proc/driver"));
-  TRY_VOID(Bind(kRoot + "/proc/devices", "/proc/devices"));
-  TRY_VOID(Bind(kRoot + kBootId, kBootId));
-  if (base::Exists("/proc/modules")) TRY_VOID(Bind(kRoot + "/proc/modules", "/proc/modules"));
+  TRY_VOID(Bind(kViewRoot + "/proc/driver", "/proc/driver"));
+  TRY_VOID(Bind(kViewRoot + "/proc/devices", "/proc/devices"));
+  TRY_VOID(Bind(kViewRoot + kBootId, kBootId));
+  if (base::Exists("/proc/modules")) TRY_VOID(Bind(kViewRoot + "/proc/modules", "/proc/modules"));
   return {};
 }
 
 // Live: modules and drivers come and go with the driver. Devices stay, and must be found under
 // /sys/devices after links were resolved.
 base::Result<void> ShowSys() {
-  const std::string sys = kRoot + "/sys";
+  const std::string sys = kViewRoot + "/sys";
   TRY(parts, base::ListDirectory(sys));
   for (const std::string& part : parts) {
     const std::string live = part == "module" ? sys + "/module" : "";
     TRY_VOID(MergeDirectory("/sys/" + part, base::JoinPath(sys, part), live));
   }
-  return HideHostDmi(kRoot);
+  return HideHostDmi(kViewRoot);
 }
 
 // What partita keeps between runs and between boots: the node's, never the host's. The folders that
@@ -113,7 +112,7 @@ base::Result<void> ShowSys() {
 base::Result<void> ShowOwnFolders() {
   for (const OwnFolder& folder : kOwnFolders) {
     TRY_VOID(base::MakeDirectories(folder.path, folder.mode));
-    TRY_VOID(Bind(kRoot + folder.path, folder.path));
+    TRY_VOID(Bind(kViewRoot + folder.path, folder.path));
   }
   return {};
 }
@@ -129,7 +128,7 @@ base::Result<void> ReplaceProc() {
     const std::string path = "/proc/" + name, target = ".host/" + name;
     if (symlink(target.c_str(), path.c_str()) != 0) return base::ErrnoError("link " + path);
   }
-  const std::string modules = kRoot + "/proc/modules";
+  const std::string modules = kViewRoot + "/proc/modules";
   if (symlink(modules.c_str(), "/proc/modules") != 0) return base::ErrnoError("link /proc/modules");
   return {};
 }
@@ -146,7 +145,7 @@ base::Result<void> EnterView(const std::string& root, bool proc_modules) {
   TRY_VOID(ShowSys());
   TRY_VOID(ShowOwnFolders());
   // Inside the view of this node they are there already, and the kernel stacks two overlays only.
-  if (root != kRoot) TRY_VOID(ShowDriverPlaces(libraries));
+  if (root != kViewRoot) TRY_VOID(ShowDriverPlaces(libraries));
   if (proc_modules && !has_modules) TRY_VOID(ReplaceProc());
   return {};
 }

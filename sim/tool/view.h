@@ -9,7 +9,7 @@
 namespace partita::sim::tool {
 
 // Where a node's root appears inside its view.
-inline constexpr const char* kViewRoot = "/run/partita-sim";
+inline const std::string kViewRoot = "/run/partita-sim";
 
 // Moves this process into a new mount namespace and builds the view of the node at `root` there.
 // Needs CAP_SYS_ADMIN. After an error the process is in neither world and should end.

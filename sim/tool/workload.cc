@@ -28,8 +28,6 @@ namespace {
 
 using base::ErrorCode;
 
-constexpr int kEndTimeoutMs = 5000;
-
 void SetName(std::string_view name, Holder& holder) {
   const std::size_t size = std::min(name.size(), sizeof holder.name - 1);
   name.copy(holder.name, size);
@@ -163,7 +161,7 @@ base::Result<void> GuardProcess(Node& node, Holder holder, const std::string& pi
   return {};
 }
 
-base::Result<void> Start(const base::Invocation& invocation) {
+base::Result<void> StartWork(const base::Invocation& invocation) {
   const std::optional<std::string> pid = invocation.Get("pid");
   if (pid.has_value() == !invocation.rest().empty()) {
     return base::MakeError(ErrorCode::kInvalid, "{}",
@@ -221,7 +219,7 @@ base::Result<void> Stop(const base::Invocation& invocation) {
 
 }  // namespace
 
-int RunWorkloadStart(const base::Invocation& invocation) { return Finish(Start(invocation)); }
+int RunWorkloadStart(const base::Invocation& invocation) { return Finish(StartWork(invocation)); }
 
 int RunWorkloadList(const base::Invocation& invocation) {
   const auto node = Node::Open(invocation);

@@ -7,6 +7,7 @@
 
 #include "base/text.h"
 #include "sim/state/mig.h"
+#include "sim/state/use.h"
 #include "sim/tool/nodes.h"
 #include "sim/tool/words.h"
 
@@ -14,9 +15,6 @@ namespace partita::sim::tool {
 namespace {
 
 using base::ErrorCode;
-
-constexpr std::uint64_t kMiB = 1 << 20;
-constexpr std::uint32_t kProhibited = 2, kExclusiveProcess = 3;
 
 base::Result<std::uint32_t> ReadPercent(const base::Invocation& invocation,
                                         std::string_view option) {
@@ -134,35 +132,19 @@ base::Result<void> CheckUsable(const Slot& slot, const Holder& holder) {
   if (gpu.mig_current != 0 && holder.gpu_instance == kNone) {
     return refuse("MIG is on: processes run in a slice").WithHint("name one with --mig");
   }
-  if (gpu.compute_mode == kProhibited) return refuse("its compute mode prohibits processes");
-  if (gpu.compute_mode == kExclusiveProcess && holder.kind != HolderKind::kMps) {
-    for (const Holder& other : slot.holders) {
-      if (other.live != 0 && other.gpu == holder.gpu && other.kind == HolderKind::kCompute) {
-        return refuse("its compute mode lets one process in, and one is there");
-      }
-    }
+  if (gpu.compute_mode == kComputeProhibited) return refuse("its compute mode prohibits processes");
+  if (holder.kind != HolderKind::kMps && IsTakenExclusively(slot, holder.gpu)) {
+    return refuse("its compute mode lets one process in, and one is there");
   }
   return {};
 }
 
-base::Result<void> CheckMemory(const Board& board, const Slot& slot, const Holder& holder) {
-  std::uint64_t total = board.memory_total - std::min(board.memory_reserved, board.memory_total);
-  if (holder.gpu_instance != kNone) {
-    const GpuInstance& instance = slot.gpus[holder.gpu].instances[holder.gpu_instance];
-    const GiProfile* profile = FindGiProfile(board, instance.profile);
-    total = profile == nullptr ? 0 : profile->memory_mb * kMiB;
-  }
-  std::uint64_t used = 0;
-  for (const Holder& other : slot.holders) {
-    if (other.live != 0 && other.gpu == holder.gpu && other.gpu_instance == holder.gpu_instance) {
-      used += other.memory_bytes;
-    }
-  }
-  const std::uint64_t free = total - std::min(used, total);
-  if (holder.memory_bytes <= free) return {};
+base::Result<void> CheckMemory(const Machine& machine, const Slot& slot, const Holder& holder) {
+  const Room room = RoomOn(machine, slot, holder.gpu, holder.gpu_instance);
+  if (holder.memory_bytes <= room.free) return {};
   return base::MakeError(ErrorCode::kConflict, "GPU {}: out of memory: {} asked for, {} of {} free",
-                         holder.gpu, FormatBytes(holder.memory_bytes), FormatBytes(free),
-                         FormatBytes(total));
+                         holder.gpu, FormatBytes(holder.memory_bytes), FormatBytes(room.free),
+                         FormatBytes(room.total));
 }
 
 }  // namespace
@@ -185,7 +167,7 @@ base::Result<Holder> ReadWorkload(const base::Invocation& invocation,
   holder.kind = static_cast<HolderKind>(kind);
   TRY_VOID(FindPlace(invocation, machine, slot, holder));
   TRY_VOID(CheckUsable(slot, holder));
-  TRY_VOID(CheckMemory(machine.boards[holder.gpu], slot, holder));
+  TRY_VOID(CheckMemory(machine, slot, holder));
   return holder;
 }
 

@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <type_traits>
 #include <utility>
 
@@ -13,7 +14,8 @@
 #include "base/files.h"
 #include "base/listen_address.h"
 #include "model/inventory_wire.h"
-#include "service/cdi/node_files.h"
+#include "model/unread.h"
+#include "service/inventory/node_facts.h"
 
 namespace partita::agent {
 namespace {
@@ -40,8 +42,10 @@ std::function<void(Done)> AtOnce(Run run) {
   };
 }
 
-// What `partita status` draws: everything, and since when a GPU has not answered.
-Value StatusReply(const service::inventory::Snapshot& snapshot, base::Clock::Steady now) {
+// What `partita status` draws: everything, since when a GPU has not answered, what MPS shares.
+Value StatusReply(const service::inventory::Snapshot& snapshot,
+                  base::Clock::Steady now,
+                  const std::vector<model::MpsDomain>& mps) {
   Value stale = Value::Map();
   for (const auto& [gpu, silent] : snapshot.stale) {
     Value entry = Value::Map().Set("why", silent.why);
@@ -52,7 +56,8 @@ Value StatusReply(const service::inventory::Snapshot& snapshot, base::Clock::Ste
   }
   return Value::Map()
       .Set("inventory", model::ToWire(snapshot.inventory))
-      .Set("stale", std::move(stale));
+      .Set("stale", std::move(stale))
+      .Set("mps", ToValue(mps));
 }
 
 }  // namespace
@@ -66,16 +71,31 @@ std::vector<StartStep> Agent::StartSteps() {
          ReadConfig();
          WatchConfig();
        })},
+      {"cluster", seconds(1), AtOnce([this] {
+         StartCluster();
+         FollowOverlay();
+       })},
+      {"plugin config", seconds(5), AtOnce([this] {
+         ReadPluginAtStart();
+         WatchPlugin();
+         TellConfig();
+       })},
       {"ledger", seconds(5), AtOnce([this] { ledger_.Open(options_.state_directory); })},
       // A driver that sleeps takes seconds to wake its GPUs.
       {"inventory", seconds(60), [this](const Done& done) { LookAtNode(done); }},
-      {"kubelet", seconds(1), AtOnce([this] { kubelet_.Start(config_.config.host_root.value); })},
+      {"health", seconds(5), AtOnce([this] { StartHealth(); })},
+      {"kubelet", seconds(1), AtOnce([this] { StartKubelet(); })},
       // Where the layout is brought back, that takes as long as it takes.
       {"mig", std::nullopt,
        [this](const Done& done) {
          mig_.Start(config_.config, options_.state_directory, [done] { done({}); });
        }},
       {"cdi", seconds(10), [this](const Done& done) { StartCdi(done); }},
+      {"device plugin", seconds(1), AtOnce([this] { StartPlugin(config_.config); })},
+      {"labels", seconds(1), AtOnce([this] {
+         // By its defaults nothing is told to anybody.
+         if (config_.serving) StartLabels(config_.config);
+       })},
       {"control socket", seconds(1), AtOnce([this] { return OpenControlSocket(); })},
       {"http", seconds(1), AtOnce([this] { return OpenHttp(); })},
       {"notify", seconds(1), AtOnce([this] { TellReady(); })},
@@ -87,7 +107,26 @@ std::vector<StartStep> Agent::StartSteps() {
 std::vector<StopStep> Agent::StopSteps() {
   return {
       {"notify", milliseconds(100), AtOnce([this] { watchdog_->Cancel(); }), {"notify"}},
-      {"config", milliseconds(100), AtOnce([this] { config_watch_.Stop(); }), {"config"}},
+      {"config",
+       milliseconds(100),
+       AtOnce([this] {
+         config_watch_.Stop();
+         overlay_watch_.Stop();
+         overlay_node_.reset();
+         plugin_watch_.Stop();
+         named_.Stop();
+       }),
+       {"config"}},
+      {"labels", milliseconds(100), AtOnce([this] { StopLabels(); }), {"labels"}},
+      {"device plugin",
+       milliseconds(100),
+       AtOnce([this] {
+         StopPlugin();
+         runner_watch_.Stop();
+         runner_inode_.reset();
+         mps_.Stop();
+       }),
+       {"device plugin"}},
       {"http", milliseconds(100), AtOnce([this] { http_.Stop(); }), {"http"}},
       // Under the five minutes after which systemd kills; what is not put back by then is waited
       // for at the very end.
@@ -100,8 +139,16 @@ std::vector<StopStep> Agent::StopSteps() {
        milliseconds(200),
        [this](const Done& done) { cdi_.Stop([done] { done({}); }); },
        {"cdi"}},
-      {"kubelet", milliseconds(50), AtOnce([this] { kubelet_.Stop(); }), {"kubelet"}},
+      {"kubelet",
+       milliseconds(50),
+       AtOnce([this] {
+         reach_.Stop();
+         kubelet_.Stop();
+       }),
+       {"kubelet"}},
+      {"cluster", milliseconds(100), AtOnce([this] { cluster_.Stop(); }), {"cluster"}},
       {"ledger", milliseconds(100), AtOnce([this] { return ledger_.Close(); }), {"ledger"}},
+      {"health", milliseconds(100), AtOnce([this] { health_.Stop(); }), {"health"}},
       // Whoever waits for events is back within a tick.
       {"inventory",
        milliseconds(1200),
@@ -128,19 +175,38 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
       options_(std::move(options)),
       keeper_(options_.config, options_.state_directory),
       config_watch_(loop, "config"),
+      overlay_watch_(loop, "config-overlays"),
+      plugin_watch_(loop, "plugin-config"),
+      runner_watch_(loop, "mps-runner"),
       place_(options_.run_directory, options_.state_directory),
+      cluster_(loop,
+               log,
+               options_.connect ? options_.connect : ConnectApiServer(options_.version),
+               [this] { TellCluster(); }),
+      named_(loop, log, cluster_, options_.state_directory, [this] { ChooseAgain(); }),
       lock_timer_(loop.NewTimer("agent-lock")),
       control_(loop, log),
       http_(loop),
       kubelet_(loop, log),
+      reach_(loop, log, kubelet_, [this] { plugin_.SetReach(reach_.looked(), reach_.disabled()); }),
       ledger_(loop, log, [this] { TellLedger(); }),
       node_(loop, log),
+      health_(loop, log, node_),
       stuck_(
           loop,
           {[this] { return StuckCalls(); },
            [this](const std::string& calls) { SessionStuck(calls); }, [this] { SessionFree(); }}),
       mig_(loop, log, node_, ledger_),
       cdi_(loop, log, [this] { TellCdi(); }),
+      mps_(
+          loop,
+          log,
+          MakeMpsRunner,
+          [this] { plugin_.SetDomains(mps_.Problems(), mps_.Kept()); },
+          [this] { return MpsHolders(); }),
+      plugin_(loop, log, ledger_, kubelet_, [this] { TellPlugin(); }),
+      labels_(
+          loop, log, cluster_, [this] { TellLabels(); }, service::inventory::ReadNodeFacts),
       watchdog_(loop.NewTimer("watchdog")),
       steps_(loop, log, StartSteps(), StopSteps()) {
   readiness_.Expect("config");
@@ -148,9 +214,17 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
   readiness_.Expect("ledger");
   control_.Register("agent.state",
                     [this](const std::shared_ptr<control::Call>& call) { call->Finish(State()); });
+  control_.Register("config.named", [this](const std::shared_ptr<control::Call>& call) {
+    call->Finish(NamedReport());
+  });
   control_.Register("ledger", [this](const std::shared_ptr<control::Call>& call) {
     call->Finish(ledger_.Document());
   });
+  control_.Register("plugin.report", [this](const std::shared_ptr<control::Call>& call) {
+    call->Finish(service::device_plugin::ToWire(plugin_.Report()));
+  });
+  control_.Register("labels",
+                    [this](const std::shared_ptr<control::Call>& call) { TellLabelsTo(*call); });
   control_.Register("reload", [this](const std::shared_ptr<control::Call>& call) {
     base::Result<std::vector<std::string>> changed = Reload();
     if (!changed.ok()) return call->Finish(std::move(changed).error());
@@ -165,10 +239,11 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
     });
   });
   mig_.Register(control_);
+  health_.Register(control_);
   control_.Register("status", [this](const std::shared_ptr<control::Call>& call) {
     node_.live().Look(hw::nvml::Parts::All(),
                       [this, call](const service::inventory::SnapshotPtr& snapshot) {
-                        call->Finish(StatusReply(*snapshot, loop_.clock().Now()));
+                        call->Finish(StatusReply(*snapshot, loop_.clock().Now(), mps_.Report()));
                       });
   });
   http_.Serve("/healthz", [](const net::HttpRequest&) {
@@ -191,6 +266,8 @@ void Agent::Start(std::function<void(base::Result<void>)> ended) {
         log_.Info("agent running", {{LogKey::kAddress, ToString(http_.address())}});
         // What was written since it was read.
         if (keeper_.Differs()) (void)Reload();
+        // What the API server told meanwhile.
+        ChooseAgain();
       },
       [this, ended = std::move(ended)](base::Result<void> end) {
         if (end.ok())
@@ -202,7 +279,8 @@ void Agent::Start(std::function<void(base::Result<void>)> ended) {
 }
 
 void Agent::CatchSignals() {
-  signals_ = loop_.OnSignals({SIGTERM, SIGINT, SIGHUP}, [this](int signal) { OnSignal(signal); });
+  signals_ =
+      loop_.OnSignals({SIGTERM, SIGINT, SIGQUIT, SIGHUP}, [this](int signal) { OnSignal(signal); });
 }
 
 void Agent::OnSignal(int signal) {
@@ -213,7 +291,7 @@ void Agent::OnSignal(int signal) {
   // Whoever wants it ended wants no other in its place.
   wants_replacing_ = false;
   if (steps_.stopping()) return;
-  log_.Info("agent stopping", {{LogKey::kSignal, signal == SIGTERM ? "SIGTERM" : "SIGINT"}});
+  log_.Info("agent stopping", {{LogKey::kSignal, fmt::format("SIG{}", sigabbrev_np(signal))}});
   running_ = false;
   notifier_.Stopping();
   steps_.Stop();
@@ -235,6 +313,7 @@ void Agent::TakeLock(const Done& done) {
 
 void Agent::CheckPlace() {
   if (!running_) return;
+  kubelet_.Look();
   if (place_.Lost()) {
     const base::Result<bool> ours = place_.Take();
     if (ours.ok() && !*ours) {
@@ -263,11 +342,16 @@ void Agent::LookAtNode(const Done& done) {
   options.driver_root = config_.config.driver_root.value;
   options.state_directory = options_.state_directory;
   node_.Start(options, [this, done] {
-    readiness_.SetGood("inventory");
+    const model::Inventory& inventory = node_.live().current()->inventory;
+    TellDriver(inventory);
     TellLedger();
+    const bool fails =
+        options_.device_plugin && plugin_config_ && plugin_config_->fail_on_init_error;
+    if (fails && !inventory.driver) return done(model::WhyNoDriver(inventory));
     done({});
   });
   node_.live().OnLooked([this](const service::inventory::SnapshotPtr& snapshot) {
+    TellDriver(snapshot->inventory);
     ledger_.Observe(snapshot);
     stuck_.Check();
     CheckPlace();
@@ -275,15 +359,25 @@ void Agent::LookAtNode(const Done& done) {
   });
 }
 
-CdiOptions Agent::CdiOptionsOf(const config::AgentConfig& config) const {
-  return {.host_root = config.host_root.value,
-          .driver_root = config.driver_root.value,
-          .dev_root = config.dev_root.value,
-          .directory = options_.cdi_directory,
-          .run_directory = options_.run_directory,
-          .hook_path = service::cdi::InstalledHook(),
-          .version_max = config.cdi_version_max.value,
-          .management = config.cdi_management.value == "true"};
+// Under the reference's name there is none: NVIDIA's plugin asks the API server nothing.
+void Agent::StartCluster() {
+  if (options_.device_plugin) return;
+  cluster_.Start({config_.config.kubeconfig.value, NodeName(config_.config.node_name.value)});
+  if (cluster_.client() != nullptr) TellCluster();
+}
+
+// GPUs are offered whoever reaches the API server.
+void Agent::TellCluster() { readiness_.SetGood("cluster", cluster_.problem()); }
+
+// A machine without a driver is served as soon as there is one.
+void Agent::TellDriver(const model::Inventory& inventory) {
+  const std::string why = inventory.driver ? "" : model::WhyNoDriver(inventory).ToString();
+  readiness_.SetGood("inventory", why.empty() ? "" : "no driver answers");
+  if (std::exchange(no_driver_, why) == why) return;
+  if (why.empty())
+    log_.Info("the driver answers");
+  else
+    log_.Warn("no driver answers: nothing can be offered until one does", {{LogKey::kError, why}});
 }
 
 void Agent::StartCdi(const Done& done) {
@@ -337,11 +431,18 @@ base::Value Agent::State() const {
       .Set("config",
            Value::Map()
                .Set("file", keeper_.path())
+               .Set("overlay", keeper_.overlay())
                .Set("serving", config_.serving)
-               .Set("rejected", config_.rejected ? Value(config_.rejected->ToString()) : Value()))
+               .Set("rejected", config_.rejected ? Value(config_.rejected->ToString()) : Value())
+               .Set("named", NamedState()))
+      .Set("cluster", cluster_.State())
       .Set("kubelet", kubelet_.State())
+      .Set("engine", reach_.State())
       .Set("ledger", ledger_.Counts())
       .Set("cdi", cdi_.State())
+      .Set("devicePlugin", plugin_.running() ? plugin_.State() : Value())
+      .Set("mps", mps_.running() ? mps_.State() : Value())
+      .Set("labels", labels_.State())
       .Set("mig", running_ ? mig_.State(config_.config) : Value())
       .Set("wakeUps", std::move(wake_ups));
 }

@@ -39,6 +39,9 @@ class AgentTest : public ::testing::Test {
         .run_directory = directory_ + "/run",
         .state_directory = directory_ + "/state",
         .version = "1.2.3",
+        .connect = [](net::Loop&, const std::string&) -> base::Result<ClusterConnection> {
+          return base::Error(base::ErrorCode::kNotFound, "no cluster in this test");
+        },
         .text_format = base::LogFormat::kJournal};
   }
   Agent& Start() {

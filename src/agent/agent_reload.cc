@@ -4,6 +4,7 @@
 
 #include "agent/agent.h"
 #include "base/listen_address.h"
+#include "base/text.h"
 
 namespace partita::agent {
 namespace {
@@ -42,22 +43,54 @@ void Agent::ReadConfig() {
 // A bad file takes away nothing that is served: it is told, and no problem as long as a good one is
 // in force.
 void Agent::TellConfig() {
+  std::vector<std::string> rejected;
+  for (const std::optional<base::Error>* each : {&config_.rejected, &plugin_rejected_})
+    if (*each) rejected.push_back(FirstLine((*each)->ToString()));
   if (!config_.serving)
     readiness_.SetBad("config", fmt::format("{} is bad and no good one is known", keeper_.path()));
-  else if (config_.rejected)
-    readiness_.SetGood("config", fmt::format("the last good one is in force: {}",
-                                             FirstLine(config_.rejected->ToString())));
+  else if (!rejected.empty())
+    readiness_.SetGood(
+        "config", fmt::format("the last good one is in force: {}", base::Join(rejected, "; ")));
   else
     readiness_.SetGood("config");
+  TellConfigToCluster();
 }
 
 void Agent::WatchConfig() {
   const base::Result<void> watched = config_watch_.Start(keeper_.path(), [this] {
-    if (running_ && keeper_.Differs()) (void)Reload();  // it has logged what was wrong
+    if (running_ && keeper_.Differs())
+      (void)Reload(Telling::kNews);  // it has logged what was wrong
   });
   if (!watched.ok())
     log_.Warn("the configuration is not watched: tell the agent when it changed (SIGHUP)",
               base::ErrorFields(watched.error()));
+}
+
+// Under the reference's name there is no file of our own, and nothing to lay over it.
+void Agent::FollowOverlay() {
+  if (options_.device_plugin) return;
+  overlay_node_ = cluster_.OnNode([this](const base::Value& node) { SelectOverlay(node); });
+  // Nobody can set a label.
+  if (cluster_.client() == nullptr && keeper_.SelectOverlay("")) ReadConfig();
+  const base::Result<void> watched =
+      overlay_watch_.Start(config::OverlayFolder(keeper_.path()) + "/any", [this] {
+        if (running_ && !keeper_.overlay().empty() && keeper_.Differs())
+          (void)Reload(Telling::kNews);  // it has logged what was wrong
+      });
+  if (!watched.ok())
+    log_.Warn("overlays are not watched: tell the agent when one changed (SIGHUP)",
+              base::ErrorFields(watched.error()));
+}
+
+// One that begins reads it again at the end of its start.
+void Agent::SelectOverlay(const base::Value& node) {
+  const base::Value* metadata = node.Find("metadata");
+  const base::Value* labels = metadata == nullptr ? nullptr : metadata->Find("labels");
+  const base::Value* value = labels == nullptr ? nullptr : labels->Find(config::kOverlayLabel);
+  if (node.IsNull()) return;
+  const bool set = value != nullptr && value->kind() == base::Value::Kind::kString;
+  if (keeper_.SelectOverlay(set ? value->AsString() : "") && running_)
+    (void)Reload(Telling::kNews);  // it has logged what was wrong
 }
 
 std::vector<ReloadPart> Agent::ReloadParts() {
@@ -65,7 +98,10 @@ std::vector<ReloadPart> Agent::ReloadParts() {
       {"log", [this](const config::AgentConfig& next) { return PrepareLog(next); }},
       {"http", [this](const config::AgentConfig& next) { return PrepareHttp(next); }},
       {"node", [this](const config::AgentConfig& next) { return PrepareNode(next); }},
-      {"cdi", [this](const config::AgentConfig& next) { return PrepareCdi(next); }},
+      {"health", [this](const config::AgentConfig& next) { return PrepareHealth(next); }},
+      {"device plugin", [this](const config::AgentConfig& next) { return PreparePlugin(next); }},
+      // After it: labels tell what it goes by.
+      {"labels", [this](const config::AgentConfig& next) { return PrepareLabels(next); }},
   };
 }
 
@@ -87,9 +123,11 @@ base::Result<net::Task> Agent::PrepareHttp(const config::AgentConfig& next) {
 
 // Everything that was read hangs on them: handles, subscriptions, a ledger compared with that node.
 base::Result<net::Task> Agent::PrepareNode(const config::AgentConfig& next) {
-  for (const auto& [key, member] :
-       {std::pair("node.hostRoot", &config::AgentConfig::host_root),
-        std::pair("node.driverRoot", &config::AgentConfig::driver_root)}) {
+  for (const auto& [key, member] : {std::pair("node.name", &config::AgentConfig::node_name),
+                                    std::pair("node.kubeconfig", &config::AgentConfig::kubeconfig),
+                                    std::pair("node.hostRoot", &config::AgentConfig::host_root),
+                                    std::pair("node.driverRoot", &config::AgentConfig::driver_root),
+                                    std::pair("mps.root", &config::AgentConfig::mps_root)}) {
     const std::string& now = (config_.config.*member).value;
     const std::string& wanted = (next.*member).value;
     if (wanted == now) continue;
@@ -101,11 +139,12 @@ base::Result<net::Task> Agent::PrepareNode(const config::AgentConfig& next) {
   return net::Task([] {});
 }
 
-base::Result<net::Task> Agent::PrepareCdi(const config::AgentConfig& next) {
-  return net::Task([this, options = CdiOptionsOf(next)] { cdi_.SetOptions(options); });
+// What is read again: under the reference's name its file, and of our own there is none.
+std::string Agent::ReloadedFile() const {
+  return options_.device_plugin ? options_.device_plugin->config_file : keeper_.path();
 }
 
-base::Result<std::vector<std::string>> Agent::Reload() {
+base::Result<std::vector<std::string>> Agent::Reload(Telling telling) {
   if (!running_) {
     return base::Error(base::ErrorCode::kBusy, "the agent is starting or stopping")
         .WithHint("try again when it runs");
@@ -113,12 +152,16 @@ base::Result<std::vector<std::string>> Agent::Reload() {
   notifier_.Reloading(loop_.clock().Now());
   base::Result<std::vector<std::string>> changed = ReloadNow();
   if (changed.ok()) {
-    log_.Info("configuration reloaded", {{LogKey::kPath, keeper_.path()}});
+    log_.Info("configuration reloaded", {{LogKey::kPath, ReloadedFile()}});
   } else {
+    // Who asked is answered; a file that is written in several steps is told once.
+    const bool news =
+        !config_.rejected || config_.rejected->ToString() != changed.error().ToString();
     config_.rejected = changed.error();
     TellConfig();
-    log_.Error("bad configuration: the one before stays in force",
-               base::ErrorFields(changed.error()));
+    if (news || telling == Telling::kAlways)
+      log_.Error("bad configuration: the one before stays in force",
+                 base::ErrorFields(changed.error()));
   }
   notifier_.Ready(readiness_.Summary());
   return changed;
@@ -132,16 +175,13 @@ base::Result<std::vector<std::string>> Agent::ReloadNow() {
     commits.push_back(std::move(commit));
   }
   for (const net::Task& commit : commits) commit();
-  std::vector<std::string> changed;
-  for (const config::SettingRow& row : config::SettingRows()) {
-    if ((next.config.*row.member).value != (config_.config.*row.member).value)
-      changed.push_back(row.key);
-  }
+  std::vector<std::string> changed = config::ChangedKeys(config_.config, next.config);
   if (const base::Result<void> kept = keeper_.Keep(next); !kept.ok())
     log_.Warn("the configuration is in force, but was not kept as the last good one",
               base::ErrorFields(kept.error()));
   config_ = {};
   config_.config = std::move(next.config);
+  WatchPlugin();
   TellConfig();
   return changed;
 }

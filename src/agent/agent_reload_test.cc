@@ -64,10 +64,10 @@ TEST_F(AgentTest, RunsUnreadyWhereNoGoodConfigurationIsKnown) {
   agent_->Start([](const base::Result<void>&) { FAIL(); });
   loop_.RunUntil([this] { return agent_->running(); });
   EXPECT_FALSE(agent_->readiness().ready());
-  EXPECT_EQ(
-      agent_->readiness().Text(),
-      "[-] config: " + directory_ +
-          "/config.yaml is bad and no good one is known\n[+] inventory\n[+] ledger\nnot ready\n");
+  EXPECT_EQ(agent_->readiness().Text(),
+            "[-] config: " + directory_ +
+                "/config.yaml is bad and no good one is known\n[+] inventory (no driver "
+                "answers)\n[+] ledger\nnot ready\n");
   WriteConfig("version: partita/v1\n");
   ASSERT_TRUE(agent_->Reload().ok());
   EXPECT_TRUE(agent_->readiness().ready());

@@ -37,6 +37,17 @@ TEST_F(AgentTest, StartsServesAndLeavesNothingBehind) {
   EXPECT_TRUE(loop_.ArmedTimers().empty());
 }
 
+// As NVIDIA's plugin, whose name it may have.
+TEST_F(AgentTest, EndsAtAnySignalThatAsksForIt) {
+  for (const int signal : {SIGTERM, SIGINT, SIGQUIT}) {
+    Start();
+    loop_.Raise(signal);
+    loop_.RunUntil([this] { return !ended_.empty(); });
+    EXPECT_EQ(ended_, "ok") << signal;
+  }
+  EXPECT_NE(lines_.find("SIGQUIT"), std::string::npos) << lines_;
+}
+
 TEST_F(AgentTest, WritesNothingAtAStartThatFindsAllAsItWas) {
   Start();
   agent_->Stop();

@@ -28,6 +28,7 @@ using service::cdi::NodeFiles;
 using service::cdi::NodeFilesOptions;
 
 constexpr const char* kGpuFile = "nvidia.yaml";
+constexpr const char* kPluginVendor = "k8s.device-plugin.nvidia.com";
 constexpr const char* kManagementFile = "management.nvidia.com-gpu.yaml";
 constexpr const char* kDevicesFile = "devices.json";
 // By which the management file is known as ours: other tools write one of that name too. Digests, a
@@ -36,8 +37,7 @@ constexpr const char* kManagementDigests = "management.sha256";
 // The newest that the engines in use read without a switch.
 constexpr partita::cdi::Version kNewest{0, 7, 0};
 
-HookSet HooksOf(const CdiOptions& options) {
-  HookSet hooks;
+HookSet HooksOf(const CdiOptions& options, HookSet hooks = {}) {
   if (!options.hook_path.empty()) hooks.path = options.hook_path;
   const std::string_view name = service::cdi::NameOf(hooks.path);
   // Ours knows its part by the reference's name.
@@ -51,6 +51,8 @@ Result<NodeFiles> ReadFiles(const CdiOptions& options, const model::Inventory& i
   from.driver_root = options.driver_root;
   from.dev_root = options.dev_root;
   from.files.mps_directory = false;
+  GenerateOptions unused;
+  options.features.ApplyTo(unused, from);
   return service::cdi::ReadNodeFiles(from, inventory);
 }
 
@@ -85,6 +87,7 @@ class Publisher {
     TRY(files, ReadFiles(options_, inventory_));
     outcome_.news = files.driver.warnings;
     Note(WriteGpus(files));
+    if (options_.plugin_naming) Note(WritePlugin(files));
     if (options_.management) Note(WriteManagement(files));
     Note(WriteDevices(files));
     return {};
@@ -93,7 +96,9 @@ class Publisher {
   [[nodiscard]] Result<GenerateOptions> Common() const {
     GenerateOptions options;
     options.best_effort = true;
-    options.hooks = HooksOf(options_);
+    NodeFilesOptions unused;
+    options_.features.ApplyTo(options, unused);
+    options.hooks = HooksOf(options_, std::move(options.hooks));
     options.version_max = kNewest;
     if (!options_.version_max.empty()) {
       TRY(most, partita::cdi::ParseVersion(options_.version_max), "cdi.versionMax");
@@ -109,6 +114,39 @@ class Publisher {
     for (const base::Error& error : made.left_out) outcome_.news.push_back(error.ToString());
     outcome_.news.insert(outcome_.news.end(), made.warnings.begin(), made.warnings.end());
     return Write(kGpuFile, made.spec);
+  }
+
+  // What is left out is told with nvidia.yaml.
+  Result<void> WritePlugin(const NodeFiles& files) {
+    TRY(options, Common());
+    options.vendor = kPluginVendor;
+    options.namings = {*options_.plugin_naming};
+    options.all_device = false;
+    TRY(made, Generate(inventory_, files.driver, files.devices, files.places, options));
+    TRY_VOID(Write(PluginFile("gpu"), made.spec));
+    for (const service::cdi::Mode mode : options_.plugin_modes) TRY_VOID(WriteMode(files, mode));
+    return {};
+  }
+
+  // What this machine does not have is told, and containers go without.
+  Result<void> WriteMode(const NodeFiles& files, service::cdi::Mode mode) {
+    TRY(options, Common());
+    options.mode = mode;
+    options.vendor = kPluginVendor;
+    options.klass = ClassOf(mode);
+    Result<Generated> made =
+        Generate(inventory_, files.driver, files.devices, files.places, options);
+    if (!made.ok()) {
+      outcome_.news.push_back(fmt::format("{}: {}", options.klass, made.error().ToString()));
+      return {};
+    }
+    TRY_VOID(Write(PluginFile(options.klass), made->spec));
+    outcome_.plugin_classes.push_back(options.klass);
+    return {};
+  }
+
+  static std::string PluginFile(std::string_view klass) {
+    return fmt::format("{}-{}.json", kPluginVendor, klass);
   }
 
   Result<void> WriteManagement(const NodeFiles& files) {
@@ -147,10 +185,11 @@ class Publisher {
     return base::RemoveTree(DigestsPath());
   }
 
-  Result<void> Write(const char* name, const partita::cdi::Spec& spec) {
+  Result<void> Write(const std::string& name, const partita::cdi::Spec& spec) {
     const std::string path = base::JoinPath(options_.directory, name);
     TRY(written, service::cdi::WriteSpecFile(path, spec));
-    ours_.emplace_back(path, partita::cdi::ToYaml(spec));
+    ours_.emplace_back(
+        path, path.ends_with(".json") ? partita::cdi::ToJson(spec) : partita::cdi::ToYaml(spec));
     outcome_.written = outcome_.written || written == service::cdi::Written::kNew;
     return {};
   }

@@ -13,7 +13,7 @@ using base::LogKey;
 using base::Value;
 
 // A change of MIG comes as several: they are one file.
-constexpr std::chrono::milliseconds kSettles{200};
+constexpr std::chrono::milliseconds kNodeSettles{200};
 
 }  // namespace
 
@@ -85,14 +85,19 @@ void CdiPublisher::SetOptions(CdiOptions options) {
   Wish();
 }
 
+bool CdiPublisher::current() const {
+  return started_ && !running_ && !settles_->armed() && problem_.empty() && last_.has_value();
+}
+
 // The first wish sets the time: changes without end would otherwise put it off for ever.
 void CdiPublisher::Wish() {
   if (!started_) return;
   if (running_) {
     wished_ = true;
   } else if (!settles_->armed()) {
-    settles_->After(kSettles, [this] { Begin(); });
+    settles_->After(kNodeSettles, [this] { Begin(); });
   }
+  if (progress_) progress_();
 }
 
 void CdiPublisher::Begin() {
@@ -121,6 +126,7 @@ void CdiPublisher::Ended(const CdiOutcome& outcome) {
   last_ = outcome;
   if (first_) std::exchange(first_, nullptr)();
   if (wished_ && started_) Begin();
+  if (progress_) progress_();
 }
 
 // Once: the same failure comes with every look. That there is no driver is told by whoever looks

@@ -54,6 +54,14 @@ class CdiPublisher {
 
   // Why the files are not of the node as it is; empty: they are.
   [[nodiscard]] const std::string& problem() const { return problem_; }
+  // The files are of the newest snapshot, as far as they depend on it.
+  [[nodiscard]] bool current() const;
+  // What else there are files of for the device plugin: "gds".
+  [[nodiscard]] std::vector<std::string> plugin_classes() const {
+    return last_ ? last_->plugin_classes : std::vector<std::string>();
+  }
+  // Called when current() may have become another. One listener.
+  void OnProgress(net::Task task) { progress_ = std::move(task); }
   // Of "agent.state".
   [[nodiscard]] base::Value State() const;
 
@@ -66,7 +74,7 @@ class CdiPublisher {
 
   net::Loop& loop_;
   base::Log& log_;
-  net::Task changed_;
+  net::Task changed_, progress_;
   Work work_;
   Spawn spawn_;
   Look look_;

@@ -8,8 +8,8 @@
 namespace partita::agent {
 namespace {
 
-base::StateFile StateOf(const std::string& path) {
-  return {.path = path, .name = "config", .version = 1};
+base::StateFile StateOf(const std::string& path, const char* name) {
+  return {.path = path, .name = name, .version = 1};
 }
 
 // No file begins so: YAML has no such character.
@@ -17,35 +17,71 @@ std::string TextOrWhy(const base::Result<std::string>& text) {
   return text.ok() ? *text : '\0' + text.error().ToString();
 }
 
+// At rest nothing is written, however often it starts.
+base::Result<void> WriteIfOther(const base::StateFile& file, const std::string& text) {
+  const base::Result<base::StateRead> before = base::ReadState(file);
+  if (before.ok() && before->payload.value_or("") == text) return {};
+  return base::WriteState(file, text);
+}
+
 }  // namespace
 
 ConfigKeeper::ConfigKeeper(config::AgentConfigSource source, const std::string& state_directory)
     : source_(std::move(source)),
-      last_good_(base::JoinPath(state_directory, "last-good/config.yaml")) {}
+      last_good_(base::JoinPath(state_directory, "last-good/config.yaml")),
+      last_overlay_(base::JoinPath(state_directory, "last-good/overlay.yaml")) {}
+
+bool ConfigKeeper::SelectOverlay(const std::string& name) {
+  return std::exchange(overlay_, name) != name;
+}
+
+std::string ConfigKeeper::TextsNow() const {
+  std::string texts = TextOrWhy(config::ReadAgentConfigText(source_));
+  if (overlay_.empty()) return texts;
+  const base::Result<config::Overlay> overlay = config::ReadOverlay(source_.path, overlay_);
+  return texts + '\0' + overlay_ + '\0' +
+         (overlay.ok() ? overlay->text : '\0' + overlay.error().ToString());
+}
 
 base::Result<ConfigKeeper::Candidate> ConfigKeeper::Read() {
-  base::Result<std::string> read = config::ReadAgentConfigText(source_);
-  read_ = TextOrWhy(read);
-  TRY(text, std::move(read));
-  TRY(config, config::ParseAgentConfig(text, source_.path, source_.overrides));
+  read_ = TextsNow();
+  Candidate candidate;
+  TRY(text, config::ReadAgentConfigText(source_));
+  candidate.text = std::move(text);
+  if (!overlay_.empty()) {
+    TRY(overlay, config::ReadOverlay(source_.path, overlay_));
+    candidate.overlay = std::move(overlay);
+  }
+  TRY(config, config::ParseAgentConfigOver(candidate.text, source_.path, candidate.overlay,
+                                           source_.overrides));
   TRY_VOID(config::CheckNamedFiles(config));
-  return Candidate{std::move(config), std::move(text)};
+  candidate.config = std::move(config);
+  return candidate;
 }
 
-bool ConfigKeeper::Differs() const {
-  return TextOrWhy(config::ReadAgentConfigText(source_)) != read_;
-}
+bool ConfigKeeper::Differs() const { return TextsNow() != read_; }
 
 base::Result<void> ConfigKeeper::Keep(const Candidate& candidate) const {
-  const base::StateFile file = StateOf(last_good_);
-  // At rest nothing is written, however often it starts.
-  const base::Result<base::StateRead> before = base::ReadState(file);
-  if (before.ok() && before->payload == candidate.text) return {};
-  return base::WriteState(file, candidate.text);
+  // The overlay first: without the file below it, it is nothing.
+  const std::string overlay =
+      candidate.overlay ? candidate.overlay->name + "\n" + candidate.overlay->text : "";
+  TRY_VOID(WriteIfOther(StateOf(last_overlay_, "overlay"), overlay));
+  return WriteIfOther(StateOf(last_good_, "config"), candidate.text);
+}
+
+std::optional<config::Overlay> ConfigKeeper::LastOverlay() const {
+  const base::Result<base::StateRead> kept = base::ReadState(StateOf(last_overlay_, "overlay"));
+  if (!kept.ok() || kept->payload.value_or("").empty()) return std::nullopt;
+  const std::size_t end = kept->payload->find('\n');
+  if (end == std::string::npos) return std::nullopt;
+  const std::string name = kept->payload->substr(0, end);
+  return config::Overlay{name, kept->payload->substr(end + 1), "last good overlay " + name};
 }
 
 ConfigKeeper::Start ConfigKeeper::ReadAtStart() {
   Start start;
+  const std::optional<config::Overlay> last_overlay = LastOverlay();
+  overlay_ = last_overlay ? last_overlay->name : "";
   base::Result<Candidate> read = Read();
   if (read.ok()) {
     start.config = std::move(read->config);
@@ -53,14 +89,14 @@ ConfigKeeper::Start ConfigKeeper::ReadAtStart() {
     return start;
   }
   start.rejected = std::move(read).error();
-  base::Result<base::StateRead> last = base::ReadState(StateOf(last_good_));
+  base::Result<base::StateRead> last = base::ReadState(StateOf(last_good_, "config"));
   if (!last.ok()) start.warning = last.error().ToString();
   if (last.ok()) start.warning = last->warning;
   if (last.ok() && last->payload) {
     // Its places are those of the file that it was. What it names is not read again: whoever uses
     // a file says when it is bad.
-    base::Result<config::AgentConfig> good =
-        config::ParseAgentConfig(*last->payload, "last good " + source_.path, source_.overrides);
+    base::Result<config::AgentConfig> good = config::ParseAgentConfigOver(
+        *last->payload, "last good " + source_.path, last_overlay, source_.overrides);
     if (good.ok()) {
       start.config = *std::move(good);
       return start;

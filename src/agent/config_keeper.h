@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "config/agent_config.h"
+#include "config/named/overlay.h"
 
 namespace partita::agent {
 
@@ -25,6 +26,7 @@ class ConfigKeeper {
   struct Candidate {
     config::AgentConfig config;
     std::string text;  // of the file
+    std::optional<config::Overlay> overlay{};
   };
 
   ConfigKeeper(config::AgentConfigSource source, const std::string& state_directory);
@@ -32,9 +34,13 @@ class ConfigKeeper {
   // Never fails. A good file becomes the last good one; a bad one is answered with that. Overrides
   // that are wrong have been refused before.
   [[nodiscard]] Start ReadAtStart();
+  // The overlay that the node's label names; empty: none. Until that is known, it is the one of the
+  // last good configuration. Whether it is another than before.
+  [[nodiscard]] bool SelectOverlay(const std::string& name);
+  [[nodiscard]] const std::string& overlay() const { return overlay_; }
   // Parsed, and the files that it names read; nothing is changed or kept yet.
   [[nodiscard]] base::Result<Candidate> Read();
-  // Whether the file's bytes are others than those that were read last, good or bad.
+  // Whether the files' bytes are others than those that were read last, good or bad.
   [[nodiscard]] bool Differs() const;
   // After all of the agent has taken it.
   [[nodiscard]] base::Result<void> Keep(const Candidate& candidate) const;
@@ -43,8 +49,12 @@ class ConfigKeeper {
 
  private:
   config::AgentConfigSource source_;
-  std::string last_good_;
-  std::string read_;  // the file's text, or why there was none
+  [[nodiscard]] std::string TextsNow() const;
+  [[nodiscard]] std::optional<config::Overlay> LastOverlay() const;
+
+  std::string last_good_, last_overlay_;
+  std::string overlay_;
+  std::string read_;  // the files' texts, or why there were none
 };
 
 }  // namespace partita::agent

@@ -7,7 +7,7 @@ namespace partita::agent {
 namespace {
 
 // An editor's several steps are one change.
-constexpr std::chrono::milliseconds kSettles{100};
+constexpr std::chrono::milliseconds kFileSettles{100};
 
 }  // namespace
 
@@ -24,7 +24,7 @@ base::Result<void> FileWatch::Start(const std::string& path, net::Task changed) 
   watch_ = loop_.NewWatch(name_, paths_->fd());
   watch_->OnReadable([this] {
     // Not put off by every further one: somebody may never rest.
-    if (!paths_->Read().empty() && !settles_->armed()) settles_->After(kSettles, changed_);
+    if (!paths_->Read().empty() && !settles_->armed()) settles_->After(kFileSettles, changed_);
   });
   return {};
 }

@@ -10,15 +10,15 @@ using Change = hw::watch::KubeletSocket::Change;
 
 }  // namespace
 
-void KubeletWatch::Start(const std::string& root) {
-  base::Result<hw::watch::KubeletSocket> socket = hw::watch::KubeletSocket::Open(root);
+void KubeletWatch::Start(const std::string& path) {
+  base::Result<hw::watch::KubeletSocket> socket = hw::watch::KubeletSocket::Open(path);
   if (!socket.ok())
     return log_.Warn("kubelet's socket is not watched", base::ErrorFields(socket.error()));
   socket_.emplace(*std::move(socket));
   since_ = loop_.clock().Now();
   if (present()) log_.Info("kubelet is there", {{LogKey::kPath, socket_->path()}});
   watch_ = loop_.NewWatch("kubelet", socket_->fd());
-  watch_->OnReadable([this] { Heard(); });
+  watch_->OnReadable([this] { Found(socket_->Read()); });
 }
 
 void KubeletWatch::Stop() {
@@ -26,8 +26,11 @@ void KubeletWatch::Stop() {
   socket_.reset();
 }
 
-void KubeletWatch::Heard() {
-  const Change change = socket_->Read();
+void KubeletWatch::Look() {
+  if (socket_) Found(socket_->Look());
+}
+
+void KubeletWatch::Found(Change change) {
   if (change == Change::kNone) return;
   since_ = loop_.clock().Now();
   const char* text = "kubelet has come";

@@ -20,10 +20,11 @@ class KubeletWatch {
  public:
   KubeletWatch(net::Loop& loop, base::Log& log) : loop_(loop), log_(log) {}
 
-  // `root` is above the host's directories. Where it cannot be watched that is told, and nothing
-  // more happens.
-  void Start(const std::string& root);
+  // Where the socket cannot be watched that is told, and nothing more happens.
+  void Start(const std::string& socket);
   void Stop();
+  // Now and then: not everything is told.
+  void Look();
 
   // Called after each change, until what is returned goes, which it must do before this object.
   using Subscriber = std::function<void(hw::watch::KubeletSocket::Change)>;
@@ -34,7 +35,7 @@ class KubeletWatch {
   [[nodiscard]] base::Value State() const;
 
  private:
-  void Heard();
+  void Found(hw::watch::KubeletSocket::Change change);
 
   net::Loop& loop_;
   base::Log& log_;

@@ -40,7 +40,7 @@ class KubeletWatchTest : public ::testing::Test {
 
 TEST_F(KubeletWatchTest, TellsSubscribersLogAndState) {
   KubeletWatch kubelet(loop_, log_);
-  kubelet.Start(root_.path());
+  kubelet.Start(root_.path() + "/var/lib/kubelet/device-plugins/kubelet.sock");
   std::vector<Change> heard;
   std::shared_ptr<void> subscription =
       kubelet.Subscribe([&](Change change) { heard.push_back(change); });

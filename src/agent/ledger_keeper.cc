@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include "agent/boot_id.h"
+#include "agent/ledger/plan_scope.h"
 #include "agent/ledger_document.h"
-#include "agent/plan_scope.h"
 #include "hw/nvml/quiet_thread.h"
 #include "model/unread.h"
 #include "service/ledger/gate.h"
@@ -25,6 +25,9 @@ using service::ledger::Finding;
 using service::ledger::FindingKind;
 using service::ledger::Receipt;
 using service::ledger::Time;
+
+// From a list that is sent to kubelet until it gives nothing of it away: milliseconds, as a rule.
+constexpr std::chrono::milliseconds kKubeletHears{200};
 
 // Another text when the file is another one, or has other bytes.
 std::string StampOf(const std::string& path) {
@@ -48,7 +51,8 @@ LedgerKeeper::LedgerKeeper(net::Loop& loop, base::Log& log, net::Task changed)
     : loop_(loop),
       log_(log),
       changed_(std::move(changed)),
-      flush_timer_(loop.NewTimer("ledger-flush")) {}
+      flush_timer_(loop.NewTimer("ledger-flush")),
+      hears_(loop.NewTimer("mig-withdrawn")) {}
 
 LedgerKeeper::~LedgerKeeper() {
   *alive_ = false;
@@ -82,6 +86,7 @@ void LedgerKeeper::TryOpen() {
   for (const std::string& warning : opened->warnings)
     log_.Warn("ledger", {{LogKey::kError, warning}});
   ledger_.emplace(std::move(opened->ledger));
+  knows_pods_ = opened->warnings.empty() && !ledger_->state().holds.empty();
   SetProblem(not_open_, "");
 }
 
@@ -182,14 +187,40 @@ void LedgerKeeper::Observe(const SnapshotPtr& snapshot) {
   Written();
 }
 
-model::PinnedInstances LedgerKeeper::Pinned(const model::Inventory& inventory) const {
+model::PinnedParts LedgerKeeper::Pinned(const model::Inventory& inventory) const {
   if (!settled_) return {};
   return service::ledger::Pinned(ledger_->state(), inventory);
 }
 
 base::Result<std::string> LedgerKeeper::BeginPlan(
     const model::Inventory& node, const std::vector<service::mig::GpuSteps>& steps) {
+  TRY(id, WithdrawPlan(node, steps));
+  TRY_VOID(LockPlan(id, node));
+  return id;
+}
+
+void LedgerKeeper::BeginPlan(const model::Inventory& node,
+                             const std::vector<service::mig::GpuSteps>& steps,
+                             const Begun& begun) {
+  if (!offers_ || !offers_()) return begun(BeginPlan(node, steps));
+  base::Result<std::string> id = WithdrawPlan(node, steps);
+  if (!id.ok()) return begun(std::move(id));
+  hears_->After(kKubeletHears, [this, id = *std::move(id), node, begun] {
+    base::Result<void> locked = LockPlan(id, node);
+    begun(locked.ok() ? base::Result<std::string>(id) : std::move(locked).error());
+  });
+}
+
+base::Result<std::string> LedgerKeeper::WithdrawPlan(
+    const model::Inventory& node, const std::vector<service::mig::GpuSteps>& steps) {
   if (!settled_) return Closed();
+  if (!knows_holders())
+    return base::Error(
+               base::ErrorCode::kUnavailable,
+               "nobody knows which pods hold devices: kubelet has not told since this agent "
+               "began its ledger")
+        .WithHint(
+            "see that kubelet runs and that node.kubeletRoot is its directory, then try again");
   std::string id;
   for (std::uint64_t n = 1; id.empty() || ledger_->state().plans.contains(id); ++n)
     id = fmt::format("mig-{}", n);
@@ -197,17 +228,72 @@ base::Result<std::string> LedgerKeeper::BeginPlan(
   if (scope.empty()) return id;  // nothing that anybody could hold
   Look(node, scope);
   base::Result<Receipt> taken = ledger_->Withdraw(id, scope, Now());
-  if (taken.ok()) taken = ledger_->Lock(id, Now());
-  if (!taken.ok() && !TryEndPlan(id, node)) to_end_.insert(id);
-  Written();
+  if (taken.ok()) withdrawn_[id] = scope.size();
+  PlanMoved(id, taken.ok(), node);
   if (!taken.ok()) return std::move(taken).error();
   return id;
+}
+
+base::Result<void> LedgerKeeper::LockPlan(const std::string& id, const model::Inventory& node) {
+  if (!settled_) return Closed();
+  const auto withdrawn = withdrawn_.extract(id);
+  if (withdrawn.empty()) return {};  // nothing that anybody could hold
+  base::Result<Receipt> taken = ledger_->Lock(id, Now());
+  const bool all = taken.ok() && taken->locked.size() == withdrawn.mapped();
+  PlanMoved(id, all, node);
+  if (all) return {};
+  // kConflict: nothing is left of it.
+  if (!taken.ok() && taken.error().code() != base::ErrorCode::kConflict)
+    return std::move(taken).error();
+  return base::Error(base::ErrorCode::kBusy, "a pod was given a device of this change meanwhile")
+      .WithHint("plan again: partita mig plan shows who has it");
+}
+
+void LedgerKeeper::PlanMoved(const std::string& id, bool good, const model::Inventory& node) {
+  if (!good && !TryEndPlan(id, node)) to_end_.insert(id);
+  Written();
+  if (plans_changed_) plans_changed_();
 }
 
 void LedgerKeeper::EndPlan(const std::string& id) {
   if (!settled_) return;
   const model::Inventory nothing;
   if (!TryEndPlan(id, seen_ ? seen_->inventory : nothing)) to_end_.insert(id);
+  Written();
+  if (plans_changed_) plans_changed_();
+}
+
+base::Result<void> LedgerKeeper::Reserve(const std::string& resource,
+                                         const std::vector<Device>& devices) {
+  if (!settled_) {
+    log_.Warn("a pod was given devices that no ledger knows of", {{LogKey::kResource, resource}});
+    return {};
+  }
+  const base::Result<Receipt> taken = ledger_->Reserve(
+      {service::ledger::Pod{.pod_namespace = {}, .name = {}, .container = {}, .resource = resource},
+       devices},
+      Now());
+  Written();
+  if (!taken.ok()) return taken.error();
+  for (const service::ledger::Cancelled& lost : taken->cancelled)
+    log_.Info(fmt::format("a pod was given {}: operation {} leaves it alone", ToString(lost.device),
+                          lost.plan));
+  return {};
+}
+
+void LedgerKeeper::Bind(const Device& device, const service::ledger::Owner& owner) {
+  if (!settled_) return;
+  if (const base::Result<Receipt> bound = ledger_->Bind(device, owner, Now()); !bound.ok())
+    log_.Warn("kubelet says that a pod has what somebody else has",
+              base::ErrorFields(bound.error()));
+  Written();
+}
+
+void LedgerKeeper::Release(const Device& device, const service::ledger::Owner& owner) {
+  if (!settled_) return;
+  // Written behind: it cannot fail.
+  (void)ledger_->Release(device, owner, Now());
+  log_.Debug(fmt::format("{} has given back {}", ToString(owner), ToString(device)));
   Written();
 }
 

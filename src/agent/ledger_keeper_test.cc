@@ -127,6 +127,25 @@ TEST_F(LedgerKeeperTest, WritesInTimeWhateverTheWallsClockDoes) {
   EXPECT_EQ(OnDisk().instances.size(), 2U);
 }
 
+TEST_F(LedgerKeeperTest, ThatKnowsOfNoPodBeginsNothingBeforeKubeletHasTold) {
+  bool owed = true;
+  LedgerKeeper& keeper = Open();
+  keeper.HoldersOwed([&] { return owed; });
+  const auto refused = keeper.BeginPlan(node_, ResetOf(0));
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), base::ErrorCode::kUnavailable);
+  EXPECT_EQ(refused.error().message().find("nobody knows which pods hold devices"), 0U);
+  owed = false;
+  EXPECT_TRUE(keeper.BeginPlan(node_, ResetOf(0)).ok());
+}
+
+TEST_F(LedgerKeeperTest, ThatKnowsItsPodsDoesNotWaitForKubelet) {
+  Before([&](Ledger& ledger) { ASSERT_TRUE(ledger.Reserve({pod_, {Gpu(0)}}, {}).ok()); });
+  LedgerKeeper& keeper = Open();
+  keeper.HoldersOwed([] { return true; });
+  EXPECT_TRUE(keeper.BeginPlan(node_, ResetOf(1)).ok());
+}
+
 TEST_F(LedgerKeeperTest, HasAllOnDiskWhenItIsClosed) {
   Open();
   ASSERT_TRUE(keeper_->Close().ok());
@@ -142,6 +161,8 @@ TEST_F(LedgerKeeperTest, GoesOnWhileItsDiskFails) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const rlimit full{0, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &full), 0);
+  LayOut(1, {});
+  Look();
   loop_.Advance(milliseconds(300));
   EXPECT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   EXPECT_NE(keeper_->warning().find("ledger.journal"), std::string::npos) << keeper_->warning();
@@ -152,7 +173,7 @@ TEST_F(LedgerKeeperTest, GoesOnWhileItsDiskFails) {
   loop_.Advance(milliseconds(100));
   loop_.RunUntil([this] { return keeper_->warning().empty(); });
   EXPECT_NE(lines_.find("the ledger is on disk again"), std::string::npos) << lines_;
-  EXPECT_EQ(OnDisk().instances.size(), 4U);
+  EXPECT_EQ(OnDisk().instances.size(), 2U);
 }
 
 TEST_F(LedgerKeeperTest, StaysClosedWhenALookComesLate) {
@@ -171,7 +192,7 @@ TEST_F(LedgerKeeperTest, PinsWhatAPodHolds) {
     ASSERT_TRUE(ledger.Bind(devices.front(), pod_, {}).ok());
   });
   Open();
-  EXPECT_EQ(keeper_->Pinned(node_).size(), 1U);
+  EXPECT_EQ(keeper_->Pinned(node_).instances.size(), 1U);
   EXPECT_EQ(Count("holds"), 1);
   const base::Value document = keeper_->Document();
   ASSERT_EQ(document.Find("devices")->items().size(), 1U);
@@ -200,6 +221,94 @@ TEST_F(LedgerKeeperTest, TakesWhatAPlanWorksOnAndGivesItBack) {
   EXPECT_EQ(Count("plans"), 0);
   EXPECT_EQ(Count("foreign"), 0);
   ASSERT_TRUE(keeper_->BeginPlan(node_, ResetOf(0)).ok());
+}
+
+// kubelet may have chosen a device before it heard that it is withdrawn.
+TEST_F(LedgerKeeperTest, APodThatComesBeforeTheLockHasTheDeviceAndThePlanFails) {
+  Open();
+  int told = 0;
+  keeper_->OnPlans([&] { ++told; });
+  const auto plan = keeper_->WithdrawPlan(node_, ResetOf(0));
+  ASSERT_TRUE(plan.ok()) << plan.error().ToString();
+  EXPECT_EQ(told, 1) << "kubelet is to hear of it now";
+  ASSERT_TRUE(keeper_->Reserve("nvidia.com/gpu", {Gpu(0)}).ok());
+  const auto locked = keeper_->LockPlan(*plan, node_);
+  ASSERT_FALSE(locked.ok());
+  EXPECT_NE(locked.error().ToString().find("meanwhile"), std::string::npos)
+      << locked.error().ToString();
+  EXPECT_EQ(Count("plans"), 0);
+  EXPECT_EQ(Count("holds"), 1);
+}
+
+TEST_F(LedgerKeeperTest, WhereKubeletIsOfferedGpusItIsGivenAMomentToHear) {
+  Open();
+  bool offers = false;
+  keeper_->OfferedBy([&] { return offers; });
+  std::vector<std::string> begun;
+  const auto begin = [&](std::size_t gpu) {
+    keeper_->BeginPlan(node_, ResetOf(gpu), [&](base::Result<std::string> id) {
+      begun.push_back(id.ok() ? *id : id.error().ToString());
+    });
+  };
+  begin(0);
+  ASSERT_EQ(begun.size(), 1U) << "nobody needs to hear";
+  keeper_->EndPlan(begun[0]);
+  offers = true;
+  begin(0);
+  EXPECT_EQ(begun.size(), 1U);
+  ASSERT_TRUE(keeper_->Reserve("nvidia.com/gpu", {Gpu(0)}).ok()) << "it was quicker";
+  loop_.Advance(milliseconds(200));
+  ASSERT_EQ(begun.size(), 2U);
+  EXPECT_EQ(begun[1], "a pod was given a device of this change meanwhile");
+  begin(1);
+  loop_.Advance(milliseconds(200));
+  ASSERT_EQ(begun.size(), 3U);
+  EXPECT_FALSE(keeper_->Reserve("nvidia.com/gpu", {Gpu(1)}).ok());
+}
+
+// Some of it, not all: the rest is as good as nothing.
+TEST_F(LedgerKeeperTest, APlanThatLostAPartIsNotCarriedOut) {
+  Open();
+  std::vector<GpuSteps> both = ResetOf(0);
+  both.push_back(ResetOf(1)[0]);
+  const auto plan = keeper_->WithdrawPlan(node_, both);
+  ASSERT_TRUE(plan.ok()) << plan.error().ToString();
+  ASSERT_TRUE(keeper_->Reserve("nvidia.com/gpu", {Gpu(1)}).ok());
+  EXPECT_FALSE(keeper_->LockPlan(*plan, node_).ok());
+  EXPECT_TRUE(keeper_->Reserve("nvidia.com/gpu", {Gpu(0)}).ok()) << "it was given back";
+}
+
+TEST_F(LedgerKeeperTest, APodThatComesAfterTheLockIsRefused) {
+  Open();
+  const auto plan = keeper_->WithdrawPlan(node_, ResetOf(0));
+  ASSERT_TRUE(plan.ok());
+  ASSERT_TRUE(keeper_->LockPlan(*plan, node_).ok());
+  const auto given = keeper_->Reserve("nvidia.com/gpu", {Gpu(0)});
+  ASSERT_FALSE(given.ok());
+  EXPECT_EQ(given.error().code(), base::ErrorCode::kBusy);
+  EXPECT_NE(given.error().ToString().find("operation " + *plan), std::string::npos)
+      << given.error().ToString();
+  EXPECT_TRUE(keeper_->Reserve("nvidia.com/gpu", {Gpu(1)}).ok()) << "of another GPU";
+}
+
+TEST_F(LedgerKeeperTest, WhatKubeletSaysOfItsPodsIsKept) {
+  Open();
+  ASSERT_TRUE(keeper_->Reserve("nvidia.com/gpu", {Gpu(0)}).ok());
+  EXPECT_EQ(keeper_->Document().Find("devices")->items()[0].Find("state")->AsString(), "reserved");
+  keeper_->Bind(Gpu(0), pod_);
+  EXPECT_EQ(keeper_->Document().Find("devices")->items()[0].Find("owner")->AsString(),
+            "pod default/train (main)");
+  keeper_->Release(Gpu(0), service::ledger::Pod{"default", "other", "main", "nvidia.com/gpu"});
+  EXPECT_EQ(Count("holds"), 1) << "another's";
+  keeper_->Release(Gpu(0), pod_);
+  EXPECT_EQ(Count("holds"), 0);
+}
+
+TEST_F(LedgerKeeperTest, WithoutALedgerPodsGetWhatKubeletGivesThem) {
+  keeper_.emplace(loop_, log_);
+  EXPECT_EQ(keeper_->state(), nullptr);
+  EXPECT_TRUE(keeper_->Reserve("nvidia.com/gpu", {Gpu(0)}).ok());
+  EXPECT_NE(lines_.find("a pod was given devices that no ledger knows of"), std::string::npos);
 }
 
 TEST_F(LedgerKeeperTest, NamesTheHolderInThePlansWay) {
@@ -335,7 +444,7 @@ TEST_F(LedgerKeeperTest, OpensALedgerThatItCouldNotOpenWithALaterLook) {
   const auto plan = keeper_->BeginPlan(node_, ResetOf(0));
   ASSERT_FALSE(plan.ok());
   EXPECT_EQ(plan.error().code(), base::ErrorCode::kUnavailable);
-  EXPECT_TRUE(keeper_->Pinned(node_).empty());
+  EXPECT_EQ(keeper_->Pinned(node_), model::PinnedParts());
   EXPECT_EQ(keeper_->Counts(), base::Value());
   ASSERT_TRUE(base::RemoveTree(file).ok());
   Look();

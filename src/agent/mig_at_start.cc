@@ -46,11 +46,15 @@ service::mig::BootChoice BootChoiceOf(const config::AgentConfig& config) {
   return choice;
 }
 
+bool MayBeOursToBringBack(const config::AgentConfig& config, const std::string& state_directory) {
+  return config.mig_restore_at_boot.value == "applied" && !HasBootUnit(config.host_root.value) &&
+         FirstOfThisBoot(state_directory);
+}
+
 bool IsOursToBringBack(const service::mig::LayoutCheck& check,
                        const config::AgentConfig& config,
                        const std::string& state_directory) {
-  return check.lost && config.mig_restore_at_boot.value == "applied" &&
-         !HasBootUnit(config.host_root.value) && FirstOfThisBoot(state_directory);
+  return check.lost && MayBeOursToBringBack(config, state_directory);
 }
 
 base::Result<void> RememberThisBoot(const std::string& state_directory) {

@@ -20,7 +20,9 @@ namespace partita::agent {
 
 // Whether the layout is this agent's to bring back (docs/decisions/010): the configuration lets it,
 // no partita-mig.service does it, an agent ran here in an earlier boot and none in this one, and
-// all that differs is missing with nothing in its place.
+// all that differs is missing with nothing in its place. It may be if that last thing is so too.
+[[nodiscard]] bool MayBeOursToBringBack(const config::AgentConfig& config,
+                                        const std::string& state_directory);
 [[nodiscard]] bool IsOursToBringBack(const service::mig::LayoutCheck& check,
                                      const config::AgentConfig& config,
                                      const std::string& state_directory);

@@ -138,9 +138,9 @@ service::mig::ChangeGuards MigChanges::Guards(const JobPtr& job) {
   service::mig::ChangeGuards guards;
   if (options_.pinned) {
     guards.pinned = [this](const model::Inventory& node) {
-      return AskLoop<model::PinnedInstances>(
+      return AskLoop<model::PinnedParts>(
                  [this, node](const auto& answer) { answer(options_.pinned(node)); })
-          .value_or(model::PinnedInstances());
+          .value_or(model::PinnedParts());
     };
   }
   if (options_.gate) {

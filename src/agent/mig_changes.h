@@ -19,7 +19,7 @@
 #include "hw/inventory_reader.h"
 #include "hw/nvml/driver.h"
 #include "model/inventory.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "net/loop.h"
 #include "service/mig/boot.h"
 #include "service/mig/procedure.h"
@@ -38,7 +38,7 @@ class MigChanges {
     // The ledger's say, asked on the loop's thread; each may be empty. The gate is asked for each
     // step of a change that does something, and answers when it can. `ended` is called once after
     // a change whose gate was opened, when the node was looked at.
-    std::function<model::PinnedInstances(const model::Inventory& node)> pinned = nullptr;
+    std::function<model::PinnedParts(const model::Inventory& node)> pinned = nullptr;
     using GateAnswer = std::function<void(base::Result<void> opened)>;
     std::function<void(const model::Inventory& node,
                        const std::vector<service::mig::GpuSteps>& steps,

@@ -34,7 +34,10 @@ void MigService::Start(const config::AgentConfig& config,
   config_ = config;
   state_directory_ = state_directory;
   Serve();
-  Compare(done);
+  // What a reboot took is brought back from what every GPU says: only then are those that are late
+  // waited for.
+  if (!MayBeOursToBringBack(config_, state_directory_)) return Compare(done);
+  node_.WhenSettled([this, done] { Compare(done); });
 }
 
 void MigService::Serve() {
@@ -50,13 +53,13 @@ void MigService::Serve() {
   };
   options.pinned = [this](const model::Inventory& node) { return ledger_.Pinned(node); };
   options.gate = [this](const model::Inventory& node,
-                        const std::vector<service::mig::GpuSteps>& steps,
-                        const MigChanges::Options::GateAnswer& answer) {
+                        const std::vector<service::mig::GpuSteps>& steps, const Gate& answer) {
     const auto begin = [this, node, steps, answer] {
-      base::Result<std::string> plan = ledger_.BeginPlan(node, steps);
-      if (!plan.ok()) return answer(std::move(plan).error());
-      plan_ = *std::move(plan);
-      answer({});
+      ledger_.BeginPlan(node, steps, [this, answer](base::Result<std::string> plan) {
+        if (!plan.ok()) return answer(std::move(plan).error());
+        plan_ = *std::move(plan);
+        answer({});
+      });
     };
     if (!plan_ || !node_.running()) return begin();
     // The step before this one is over: what it made is seen before it is somebody's again.

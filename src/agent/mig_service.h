@@ -1,8 +1,11 @@
 // MIG in the agent: changes that are ordered, with the ledger's say, and how the node shall be.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "agent/control/server.h"
 #include "agent/ledger_keeper.h"
@@ -33,6 +36,7 @@ class MigService {
  private:
   void Serve();
   void Compare(const net::Task& done);
+  using Gate = MigChanges::Options::GateAnswer;
   void EndPlan();
 
   base::Log& log_;

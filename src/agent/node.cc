@@ -23,12 +23,15 @@ using service::inventory::SnapshotPtr;
 
 // Instances may have come or gone; with the modes they are a few dozen calls.
 constexpr Parts kShape = {Part::kModes, Part::kInstances};
-// A driver that refuses events now may give them after its trouble.
-constexpr std::chrono::seconds kListenAgain{30};
+// A driver that refuses events now may give them after its trouble; one that has just lost a GPU
+// gives those of the others at once.
+constexpr std::chrono::seconds kListenAgain{30}, kListenSoon{1};
 
 // A driver that sleeps takes seconds to wake its GPUs, and of what nobody has read nothing can be
 // said. One that hangs is not waited for longer.
 constexpr std::chrono::seconds kFirstLook{10};
+// From the first GPU that answers: the others are asleep or hang, and its pods wait.
+constexpr std::chrono::seconds kFirstLate{1};
 constexpr std::uint64_t kXidNvlink = 74;
 
 std::string_view NameOf(EventKind kind) {
@@ -48,6 +51,7 @@ Node::Node(net::Loop& loop, base::Log& log)
     : loop_(loop),
       log_(log),
       first_look_(loop.NewTimer("first-look")),
+      first_late_(loop.NewTimer("first-late")),
       listen_again_(loop.NewTimer("listen-again")) {}
 
 Node::~Node() {
@@ -76,8 +80,8 @@ void Node::Start(const NodeOptions& options, net::Task looked) {
   ListenToKernel();
   live_->Start();
   looked_ = std::move(looked);
-  first_look_->After(kFirstLook, [this] { std::exchange(looked_, nullptr)(); });
-  live_->Look({}, [this](const SnapshotPtr&) { TellLooked(); });
+  first_look_->After(kFirstLook, [this] { TellSettled(); });
+  live_->Look({}, [this](const SnapshotPtr&) { CheckSettled(); });
 }
 
 bool Node::answered() const {
@@ -87,10 +91,44 @@ bool Node::answered() const {
                      [](const auto& each) { return each.second.since.has_value(); });
 }
 
+// A GPU that was never read and has a fault is known: it was asked, and that was the answer.
+bool Node::settled() const {
+  const Snapshot& now = *live_->current();
+  if (now.inventory.driver_error) return true;
+  if (!now.inventory.driver || live_->waits()) return false;
+  return std::all_of(now.stale.begin(), now.stale.end(), [&](const auto& each) {
+    const auto gpu = std::find_if(now.inventory.gpus.begin(), now.inventory.gpus.end(),
+                                  [&](const model::Gpu& one) { return one.pci == each.first; });
+    return each.second.since || (gpu != now.inventory.gpus.end() && !gpu->faults.empty());
+  });
+}
+
+void Node::CheckSettled() {
+  if (settled_) return;
+  if (settled()) return TellSettled();
+  const std::vector<model::Gpu>& gpus = live_->current()->inventory.gpus;
+  const bool some = std::any_of(gpus.begin(), gpus.end(), [&](const model::Gpu& gpu) {
+    return live_->ReadAt(gpu.pci, Part::kIdentity).has_value();
+  });
+  if (some && looked_ && !first_late_->armed())
+    first_late_->After(kFirstLate, [this] { TellLooked(); });
+}
+
 void Node::TellLooked() {
-  if (!looked_ || !(answered() || live_->current()->inventory.driver_error)) return;
+  first_late_->Cancel();
+  if (looked_) std::exchange(looked_, nullptr)();
+}
+
+void Node::TellSettled() {
+  settled_ = true;
   first_look_->Cancel();
-  std::exchange(looked_, nullptr)();
+  TellLooked();
+  for (const net::Task& task : std::exchange(when_settled_, {})) task();
+}
+
+void Node::WhenSettled(net::Task task) {
+  if (settled_) return task();
+  when_settled_.push_back(std::move(task));
 }
 
 void Node::ListenToKernel() {
@@ -177,7 +215,9 @@ void Node::ListenToDriver() {
 
 void Node::EventsBegun(std::uint64_t session, const std::vector<model::PciAddress>& unmonitored) {
   listening_ = Listening::kYes;
+  listening_since_ = loop_.clock().Now();
   listened_session_ = session;
+  std::vector<model::PciAddress> deaf;
   for (const model::PciAddress& gpu : unmonitored) {
     // One that did not answer is asked again when it does.
     if (live_->current()->stale.contains(gpu)) {
@@ -185,9 +225,15 @@ void Node::EventsBegun(std::uint64_t session, const std::vector<model::PciAddres
       continue;
     }
     log_.Warn("the driver tells no events of this GPU", {{LogKey::kGpu, gpu.ToString()}});
+    deaf.push_back(gpu);
   }
+  TellMonitoring(deaf);
   // What happened while nobody listened.
   if (!stopped_) live_->Look(kShape);
+}
+
+void Node::TellMonitoring(const std::vector<model::PciAddress>& unmonitored) const {
+  if (listener_.monitoring) listener_.monitoring(unmonitored);
 }
 
 // The driver takes no GPU into a set that somebody waits for, so the wait begins anew.
@@ -209,6 +255,7 @@ void Node::HeardEvent(const hw::nvml::Event& event) {
   } else {
     log_.Info(NameOf(event.kind), fields);
   }
+  if (listener_.event) listener_.event(event);
   if (event.kind == EventKind::kXid && event.data == kXidNvlink) live_->LookAtLinks();
   Parts parts = kShape;
   if (event.kind != EventKind::kMigChanged) parts |= {Part::kReadings};
@@ -216,25 +263,37 @@ void Node::HeardEvent(const hw::nvml::Event& event) {
 }
 
 void Node::EventsEnded(hw::nvml::Events::End end, const std::optional<base::Error>& why) {
+  const bool lasted =
+      listening_ == Listening::kYes && loop_.clock().Now() - listening_since_ >= kListenAgain;
   listening_ = Listening::kNo;
   if (stopped_) return Stopped();
   if (end == hw::nvml::Events::End::kFailed) {
     log_.Warn("the driver's events are not heard: the next look sees what they would tell",
               why ? base::ErrorFields(*why) : base::Log::Fields{});
+    std::vector<model::PciAddress> all;
+    for (const model::Gpu& gpu : live_->current()->inventory.gpus) all.push_back(gpu.pci);
+    TellMonitoring(all);
     live_->Look(kShape);
   }
   if (std::exchange(listen_at_once_, false)) return ListenToDriver();
   // Released: whoever wanted the session closed has it for a while.
-  listen_again_->After(kListenAgain, [this] { ListenToDriver(); });
+  std::chrono::seconds pause = kListenAgain;
+  if (end == hw::nvml::Events::End::kFailed) {
+    if (lasted) pause_ = kListenSoon;
+    pause = std::exchange(pause_, std::min(2 * pause_, kListenAgain));
+  }
+  listen_again_->After(pause, [this] { ListenToDriver(); });
 }
 
 void Node::Published(const SnapshotPtr& snapshot, const Changes& changes) {
   if (changes.identity) Remember();
   TellStale(*snapshot);
+  // Whether one that does not answer tells events is asked anew when it does.
+  for (const auto& [gpu, stale] : snapshot->stale) listened_.erase(gpu);
   // Not from within a look: what follows looks itself.
-  if (looked_)
+  if (!settled_)
     loop_.Post([this, alive = alive_] {
-      if (*alive) TellLooked();
+      if (*alive && running()) CheckSettled();
     });
   if (snapshot->session != listened_session_) {
     listen_again_->Cancel();
@@ -292,7 +351,10 @@ void Node::Reopen(std::function<void(base::Result<void>)> done) {
 
 void Node::Stop(net::Task stopped) {
   first_look_->Cancel();
+  first_late_->Cancel();
+  settled_ = true;
   looked_ = nullptr;
+  when_settled_.clear();
   listen_again_->Cancel();
   uevent_watch_.reset();
   path_watch_.reset();

@@ -29,6 +29,13 @@ struct NodeOptions {
   std::chrono::milliseconds event_tick{1000};
 };
 
+// What the driver tells by itself, for whoever judges it. Called on the loop.
+struct NodeListener {
+  std::function<void(const hw::nvml::Event&)> event;
+  // Of these GPUs no events are heard, of all others they are.
+  std::function<void(const std::vector<model::PciAddress>&)> monitoring;
+};
+
 // Loop's thread only. Loop and log outlive it.
 class Node {
  public:
@@ -37,8 +44,12 @@ class Node {
   Node& operator=(const Node&) = delete;
   ~Node();
 
-  // `looked` is called once: when the driver and every GPU have answered, or there is no driver, or
-  // some do not answer for a while (answered() is false then).
+  // Before Start. One listener.
+  void OnEvents(NodeListener listener) { listener_ = std::move(listener); }
+
+  // `looked` is called once: when of every GPU the driver has said what it is or what is wrong with
+  // it, or there is no driver, or some are late (answered() is false then): what is well does not
+  // wait for them.
   void Start(const NodeOptions& options, net::Task looked);
   // Lets the driver go. `stopped` is called once.
   void Stop(net::Task stopped);
@@ -52,13 +63,20 @@ class Node {
   // While it runs.
   // There is a driver, and everything that was found was read at least once in this life.
   [[nodiscard]] bool answered() const;
+  // Once nobody is late, or everybody was waited for long enough; at once where that is so.
+  void WhenSettled(net::Task task);
+  // What the driver tells by itself is heard.
+  [[nodiscard]] bool listening() const { return listening_ == Listening::kYes; }
   [[nodiscard]] service::inventory::Live& live() { return *live_; }
   [[nodiscard]] const service::inventory::Live& live() const { return *live_; }
   [[nodiscard]] hw::nvml::Driver& driver() { return *driver_; }
   [[nodiscard]] const std::shared_ptr<hw::nvml::Driver>& shared_driver() const { return driver_; }
 
  private:
+  [[nodiscard]] bool settled() const;
+  void CheckSettled();
   void TellLooked();
+  void TellSettled();
   void ListenToKernel();
   void ListenToDriver();
   void ListenToNewcomers(const service::inventory::Snapshot& snapshot);
@@ -70,12 +88,14 @@ class Node {
   void Published(const service::inventory::SnapshotPtr& snapshot,
                  const service::inventory::Changes& changes);
   void TellStale(const service::inventory::Snapshot& snapshot);
+  void TellMonitoring(const std::vector<model::PciAddress>& unmonitored) const;
   void Remember();
   void Stopped();
 
   net::Loop& loop_;
   base::Log& log_;
   NodeOptions options_;
+  NodeListener listener_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 
   std::shared_ptr<hw::nvml::Driver> driver_;
@@ -83,7 +103,9 @@ class Node {
   std::shared_ptr<void> subscription_;
   std::set<model::PciAddress> told_stale_;
   net::Task looked_;  // set until the first look is over
-  std::unique_ptr<net::Timer> first_look_;
+  bool settled_ = false;
+  std::vector<net::Task> when_settled_;
+  std::unique_ptr<net::Timer> first_look_, first_late_;
   std::vector<service::inventory::Remembered> remembered_;
 
   enum class Listening : std::uint8_t { kNo, kBeginning, kYes };
@@ -91,6 +113,8 @@ class Node {
   Listening listening_ = Listening::kNo;
   std::uint64_t listened_session_ = 0;    // whose events are, or were, listened to
   std::set<model::PciAddress> listened_;  // of whose GPUs
+  base::Clock::Steady listening_since_;   // of kYes
+  std::chrono::seconds pause_{1};         // before the next try after a failure
   bool listen_at_once_ = false;           // when the wait that was ended for it is over
   std::unique_ptr<net::Timer> listen_again_;
   net::Task stopped_;  // set: we are stopping

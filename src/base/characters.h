@@ -23,6 +23,8 @@ struct Character {
 
 [[nodiscard]] bool HasUnprintable(std::string_view text);
 
+[[nodiscard]] constexpr bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+
 enum class Charset : bool { kAscii, kUtf8 };
 
 // With '?' for what is unprintable or outside of the charset, except the characters of `kept`: a

@@ -353,7 +353,7 @@ int Print(std::string_view text) {
   return 0;
 }
 
-int Run(const Program& program, const Parsed& parsed) {
+int RunParsed(const Program& program, const Parsed& parsed) {
   switch (parsed.kind) {
     case Parsed::Kind::kHelp: return Print(HelpText(program, parsed.invocation.path()));
     case Parsed::Kind::kVersion:
@@ -377,7 +377,7 @@ int Main(const Program& program, int argc, char** argv) {
     std::fputs(ErrorText(program.root.name, parsed.error()).c_str(), stderr);
     return 2;
   }
-  const int status = Run(program, *parsed);
+  const int status = RunParsed(program, *parsed);
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     const Error error = ErrnoError("write to standard output");
     std::fputs(ErrorText(program.root.name, error).c_str(), stderr);

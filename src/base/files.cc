@@ -17,29 +17,18 @@
 #include <memory>
 #include <optional>
 
+#include "base/descriptor_io.h"
 #include "base/text.h"
 #include "base/unique_fd.h"
 
 namespace partita::base {
 namespace {
 
-using Directory = std::unique_ptr<DIR, decltype([](DIR* dir) { closedir(dir); })>;
-
 int OpenRetrying(const std::string& path, int flags, mode_t mode = 0) {
   for (;;) {
     const int fd = open(path.c_str(), flags | O_CLOEXEC, mode);
     if (fd >= 0 || errno != EINTR) return fd;
   }
-}
-
-Result<void> WriteAll(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoError(fmt::format("write {}", path));
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
 }
 
 std::string ParentOf(const std::string& path) {
@@ -104,7 +93,7 @@ bool IsOnProc(const std::string& directory) {
 }
 
 // Where a link in `directory` points.
-std::string Below(const std::string& directory, const std::string& target) {
+std::string LinkedPath(const std::string& directory, const std::string& target) {
   return target.starts_with('/') ? target : JoinPath(directory, target);
 }
 
@@ -130,7 +119,7 @@ Result<Destination> FollowLinks(const std::string& path) {
     TRY_VOID(CheckLink(to.path, about));
     Result<std::string> target = ReadLink(to.path);
     if (!target.ok()) return std::move(target).error();
-    to.path = Below(directory, *target);
+    to.path = LinkedPath(directory, *target);
   }
   return ErrnoError(fmt::format("follow {}", path), ELOOP);
 }
@@ -227,7 +216,7 @@ Result<void> RemoveEntry(int parent, const std::string& name, const std::string&
 
 Result<void> RemoveContents(UniqueFd fd, const std::string& path) {
   TRY(mount, MountOf(fd.get(), "", path));
-  const Directory stream(fdopendir(fd.get()));
+  const DirectoryStream stream(fdopendir(fd.get()));
   if (stream == nullptr) return ErrnoError(fmt::format("read {}", path));
   const int directory = fd.Release();  // now closed by the stream
   std::vector<std::string> names;
@@ -338,7 +327,7 @@ Result<void> WriteFileAtomically(const std::string& path,
 }
 
 Result<std::vector<std::string>> ListDirectory(const std::string& path) {
-  const Directory stream(opendir(path.c_str()));
+  const DirectoryStream stream(opendir(path.c_str()));
   if (stream == nullptr) return ErrnoError(fmt::format("open directory {}", path));
   std::vector<std::string> names;
   for (errno = 0; const dirent* entry = readdir(stream.get()); errno = 0) {

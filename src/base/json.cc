@@ -14,8 +14,6 @@
 namespace partita::base {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
-
 void AppendUtf8(std::string& text, std::uint32_t code) {
   const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
   if (code < 0x80) {
@@ -226,7 +224,8 @@ class Reader {
     if (whole && !negative && parse(number)) return Value(number);
     double real = 0;
     if (!parse(real) || !std::isfinite(real)) return Fail("a number that is too large");
-    return Value(real);
+    // Nothing is less than nothing: written, a negative zero would be read as a whole one.
+    return Value(real == 0 ? 0.0 : real);
   }
 
   std::string_view text_;

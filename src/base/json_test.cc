@@ -34,6 +34,12 @@ TEST(ParseJson, ReadsEscapes) {
   EXPECT_EQ(read->items()[2].AsDouble(), -0.05);
 }
 
+TEST(ParseJson, HasOneZero) {
+  const auto read = ParseJson("[-0, -0.0, -0e999, 0.0]");
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(ToJsonLine(*read), "[0,0,0,0]");
+}
+
 TEST(ParseJson, SaysWhereItWentWrong) {
   struct Row {
     std::string text, problem;

@@ -17,13 +17,12 @@
 #include <memory>
 #include <optional>
 
+#include "base/descriptor_io.h"
 #include "base/mount_id.h"
 #include "base/root_walk.h"
 
 namespace partita::base {
 namespace {
-
-using Directory = std::unique_ptr<DIR, decltype([](DIR* dir) { closedir(dir); })>;
 
 int Openat2(int directory, const char* path, int flags, std::uint64_t resolve) {
   open_how how = {};
@@ -79,7 +78,7 @@ Result<struct stat> RegularFacts(int fd, const std::string& called) {
   return about;
 }
 
-Result<std::string> ReadAll(const UniqueFd& fd, std::size_t most, const std::string& called) {
+Result<std::string> ReadOpened(const UniqueFd& fd, std::size_t most, const std::string& called) {
   std::string bytes;
   std::array<char, 16384> buffer;
   for (;;) {
@@ -91,16 +90,6 @@ Result<std::string> ReadAll(const UniqueFd& fd, std::size_t most, const std::str
     if (bytes.size() > most)
       return MakeError(ErrorCode::kInvalid, "{} has more than {} bytes", called, most);
   }
-}
-
-Result<void> WriteAll(int fd, std::string_view bytes, const std::string& called) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return ErrnoError(fmt::format("write {}", called));
-    bytes.remove_prefix(static_cast<std::size_t>(written));
-  }
-  return {};
 }
 
 bool Matches(std::string_view pattern, std::string_view name) {
@@ -263,7 +252,7 @@ Result<std::string> RootDir::Read(std::string_view path, std::size_t most) const
   TRY(file, OpenAt(path, O_PATH));
   if (const auto about = RegularFacts(file.get(), Called(path)); !about.ok()) return about.error();
   TRY(bytes, Reopen(file, O_RDONLY | O_NONBLOCK | O_NOCTTY), "open {}", Called(path));
-  return ReadAll(bytes, most, Called(path));
+  return ReadOpened(bytes, most, Called(path));
 }
 
 Result<std::string> RootDir::ReadLink(std::string_view path) const {
@@ -282,7 +271,7 @@ Result<std::vector<std::string>> RootDir::List(std::string_view path) const {
 
 Result<std::vector<std::string>> RootDir::ListSome(std::string_view path, std::size_t most) const {
   TRY(directory, OpenAt(path, O_RDONLY | O_DIRECTORY));
-  const Directory stream(fdopendir(directory.get()));
+  const DirectoryStream stream(fdopendir(directory.get()));
   if (stream == nullptr) return ErrnoError(fmt::format("read {}", Called(path)));
   // The stream closes it.
   [[maybe_unused]] const int taken = directory.Release();

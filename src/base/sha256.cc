@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -26,9 +27,12 @@ constexpr std::array<std::uint32_t, 64> kRound = {
 using State = std::array<std::uint32_t, 8>;
 
 std::array<std::uint32_t, 64> Schedule(std::string_view block) {
-  std::array<std::uint32_t, 64> words{};
-  for (std::size_t i = 0; i < kBlock; ++i) {
-    words[i / 4] = (words[i / 4] << 8) | static_cast<unsigned char>(block[i]);
+  std::array<std::uint32_t, 64> words;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+  for (std::size_t i = 0; i < 16; ++i) {
+    std::array<unsigned char, 4> bytes;  // NOLINT(cppcoreguidelines-pro-type-member-init)
+    std::memcpy(bytes.data(), block.data() + 4 * i, bytes.size());
+    words[i] = std::uint32_t{bytes[0]} << 24 | std::uint32_t{bytes[1]} << 16 |
+               std::uint32_t{bytes[2]} << 8 | std::uint32_t{bytes[3]};
   }
   for (std::size_t i = 16; i < words.size(); ++i) {
     const std::uint32_t a = words[i - 15];
@@ -41,17 +45,28 @@ std::array<std::uint32_t, 64> Schedule(std::string_view block) {
 
 void Mix(std::string_view block, State& state) {
   const std::array<std::uint32_t, 64> words = Schedule(block);
-  State s = state;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::uint32_t e = s[4];
-    const std::uint32_t a = s[0];
-    const std::uint32_t one = s[7] + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) +
-                              ((e & s[5]) ^ (~e & s[6])) + kRound[i] + words[i];
-    const std::uint32_t two = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) +
-                              ((a & s[1]) ^ (a & s[2]) ^ (s[1] & s[2]));
-    s = {one + two, a, s[1], s[2], s[3] + one, e, s[5], s[6]};
+  auto [a, b, c, d, e, f, g, h] = state;
+  using Word = std::uint32_t;
+  // Eight rounds turn the names once around: no word is moved.
+  const auto round = [&](Word p, Word q, Word r, Word& s, Word t, Word u, Word v, Word& w,
+                         std::size_t i) {
+    w += (std::rotr(t, 6) ^ std::rotr(t, 11) ^ std::rotr(t, 25)) + ((t & u) ^ (~t & v)) +
+         kRound[i] + words[i];
+    s += w;
+    w += (std::rotr(p, 2) ^ std::rotr(p, 13) ^ std::rotr(p, 22)) + ((p & q) ^ (p & r) ^ (q & r));
+  };
+  for (std::size_t i = 0; i < words.size(); i += 8) {
+    round(a, b, c, d, e, f, g, h, i);
+    round(h, a, b, c, d, e, f, g, i + 1);
+    round(g, h, a, b, c, d, e, f, i + 2);
+    round(f, g, h, a, b, c, d, e, i + 3);
+    round(e, f, g, h, a, b, c, d, i + 4);
+    round(d, e, f, g, h, a, b, c, i + 5);
+    round(c, d, e, f, g, h, a, b, i + 6);
+    round(b, c, d, e, f, g, h, a, i + 7);
   }
-  for (std::size_t i = 0; i < state.size(); ++i) state[i] += s[i];
+  const State mixed = {a, b, c, d, e, f, g, h};
+  for (std::size_t i = 0; i < state.size(); ++i) state[i] += mixed[i];
 }
 
 }  // namespace

@@ -93,6 +93,16 @@ Result<StateRead> ReadState(const StateFile& file) {
   return read;
 }
 
+Result<std::optional<std::string>> PeekState(const StateFile& file) {
+  for (const std::string& path : {file.path, file.path + ".bak"}) {
+    TRY(text, ReadIfThere(path));
+    if (!text) break;
+    TRY(payload, Decode(file, *text));
+    if (payload) return payload;
+  }
+  return std::optional<std::string>();
+}
+
 Result<void> WriteState(const StateFile& file, std::string_view payload) {
   const std::size_t slash = file.path.rfind('/');
   if (slash != std::string::npos && slash > 0) {

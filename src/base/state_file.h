@@ -34,6 +34,9 @@ struct StateRead {
 // are those of reading, and a version that this program does not know (kUnsupported).
 [[nodiscard]] Result<StateRead> ReadState(const StateFile& file);
 
+// Its payload, or that of the one before where it is damaged. Changes nothing.
+[[nodiscard]] Result<std::optional<std::string>> PeekState(const StateFile& file);
+
 // Makes the directory (0700) where it is missing. Whoever reads sees the old content or the new.
 [[nodiscard]] Result<void> WriteState(const StateFile& file, std::string_view payload);
 

@@ -59,6 +59,18 @@ TEST_F(StateFileTest, DamagedIsMovedAsideAndTheOneBeforeIsRead) {
   EXPECT_EQ(again->warning, "");
 }
 
+TEST_F(StateFileTest, LookedAtOnlyNothingChanges) {
+  EXPECT_FALSE(*PeekState(file_));
+  ASSERT_TRUE(WriteState(file_, "first").ok());
+  ASSERT_TRUE(WriteState(file_, "second").ok());
+  EXPECT_EQ(*PeekState(file_), "second");
+  ASSERT_TRUE(WriteFile(file_.path, "damaged", 0600).ok());
+  EXPECT_EQ(*PeekState(file_), "first");
+  EXPECT_EQ(ReadFile(file_.path).value(), "damaged");
+  ASSERT_TRUE(WriteFile(file_.path + ".bak", "damaged", 0600).ok());
+  EXPECT_FALSE(*PeekState(file_));
+}
+
 TEST_F(StateFileTest, DeletedIsForgotten) {
   ASSERT_TRUE(WriteState(file_, "first").ok());
   ASSERT_TRUE(WriteState(file_, "second").ok());

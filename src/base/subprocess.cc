@@ -70,8 +70,9 @@ struct Prepared {
   std::vector<char*> arguments;
   char** environment;
   const char* directory;  // null: here
-  int nothing, output;    // its standard input; its standard output and error
+  int input, output;      // its standard input; its standard output and error
   pid_t parent;
+  bool detached;  // goes on without us
 };
 
 // All descriptors from here on end with exec, also that through which the child tells why it
@@ -97,10 +98,14 @@ void BecomeDefault() {
 // In the child. Returns only when it fails, with errno.
 void Become(const Prepared& prepared) {
   BecomeDefault();
-  setpgid(0, 0);
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != prepared.parent) _exit(127);  // it died before it could be noticed
-  if (dup2(prepared.nothing, STDIN_FILENO) < 0 || dup2(prepared.output, STDOUT_FILENO) < 0 ||
+  if (prepared.detached) {
+    if (setsid() < 0) return;
+  } else {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != prepared.parent) _exit(127);  // it died before it could be noticed
+  }
+  if (dup2(prepared.input, STDIN_FILENO) < 0 || dup2(prepared.output, STDOUT_FILENO) < 0 ||
       dup2(prepared.output, STDERR_FILENO) < 0)
     return;
   CloseOnExecFrom(STDERR_FILENO + 1);
@@ -108,33 +113,33 @@ void Become(const Prepared& prepared) {
   execvpe(prepared.arguments.front(), prepared.arguments.data(), prepared.environment);
 }
 
-Result<pid_t> Spawn(const Subprocess& subprocess, int output) {
-  Prepared prepared{.arguments = Pointers(subprocess.arguments),
-                    .environment = environ,
-                    .directory = nullptr,
-                    .nothing = -1,
-                    .output = output,
-                    .parent = getpid()};
-  std::vector<char*> environment;
-  if (subprocess.environment) {
-    environment = Pointers(*subprocess.environment);
-    prepared.environment = environment.data();
+// What a program reads: all of it is in the pipe before it starts.
+Result<UniqueFd> MakeInput(const std::string& text) {
+  if (text.empty()) {
+    UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
+    if (!null.valid()) return ErrnoError("open /dev/null");
+    return AboveStandard(std::move(null));
   }
-  if (!subprocess.directory.empty()) prepared.directory = subprocess.directory.c_str();
-  UniqueFd null(open("/dev/null", O_RDONLY | O_CLOEXEC));
-  if (!null.valid()) return ErrnoError("open /dev/null");
-  TRY(nothing, AboveStandard(std::move(null)));
-  prepared.nothing = nothing.get();
+  PARTITA_CHECK(text.size() <= kMostInput);
+  TRY(pipe, MakePipe());
+  if (write(pipe.writing.get(), text.data(), text.size()) != static_cast<ssize_t>(text.size())) {
+    return ErrnoError("write to a pipe");
+  }
+  return std::move(pipe.reading);
+}
+
+Result<pid_t> Spawn(const Prepared& prepared, const std::string& program) {
   TRY(why, MakePipe());
   const pid_t pid = fork();
-  if (pid < 0) return ErrnoError("run " + subprocess.arguments.front());
+  if (pid < 0) return ErrnoError("run " + program);
   if (pid == 0) {
     Become(prepared);
     const int error = errno;
     (void)!write(why.writing.get(), &error, sizeof error);
     _exit(127);
   }
-  setpgid(pid, pid);  // whoever of the two is first: a stop must find the group
+  // Whoever of the two is first: a stop must find the group. A leader could not have its session.
+  if (!prepared.detached) setpgid(pid, pid);
   why.writing.Reset();
   int error = 0;
   ssize_t count = 0;
@@ -142,7 +147,26 @@ Result<pid_t> Spawn(const Subprocess& subprocess, int output) {
   while (count < 0 && errno == EINTR);
   if (count != sizeof error) return pid;
   waitpid(pid, nullptr, 0);
-  return ErrnoError("run " + subprocess.arguments.front(), error);
+  return ErrnoError("run " + program, error);
+}
+
+Result<pid_t> Spawn(const Subprocess& subprocess, int output) {
+  Prepared prepared{.arguments = Pointers(subprocess.arguments),
+                    .environment = environ,
+                    .directory = nullptr,
+                    .input = -1,
+                    .output = output,
+                    .parent = getpid(),
+                    .detached = false};
+  std::vector<char*> environment;
+  if (subprocess.environment) {
+    environment = Pointers(*subprocess.environment);
+    prepared.environment = environment.data();
+  }
+  if (!subprocess.directory.empty()) prepared.directory = subprocess.directory.c_str();
+  TRY(input, MakeInput(subprocess.input));
+  prepared.input = input.get();
+  return Spawn(prepared, subprocess.arguments.front());
 }
 
 // A parent that ignores SIGCHLD hands that on through exec, and the kernel then forgets children's
@@ -305,6 +329,26 @@ Result<SubprocessResult> Run(const Subprocess& subprocess) {
     return error;
   }
   return Child(pid, std::move(process), std::move(output.reading), subprocess).Finish();
+}
+
+Result<pid_t> StartDetached(const Detached& program) {
+  PARTITA_CHECK(!program.arguments.empty());
+  HearOfChildren();
+  constexpr mode_t kMode = 0644;
+  UniqueFd file(
+      open(program.output.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, kMode));
+  if (!file.valid()) return ErrnoError("open " + program.output);
+  TRY(output, AboveStandard(std::move(file)));
+  TRY(input, MakeInput(""));
+  std::vector<char*> environment = Pointers(program.environment);
+  const Prepared prepared{.arguments = Pointers(program.arguments),
+                          .environment = environment.data(),
+                          .directory = "/",
+                          .input = input.get(),
+                          .output = output.get(),
+                          .parent = getpid(),
+                          .detached = true};
+  return Spawn(prepared, program.arguments.front());
 }
 
 }  // namespace partita::base

@@ -1,5 +1,6 @@
 #include "base/subprocess.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -79,6 +80,41 @@ TEST(SubprocessTest, InheritsNoDescriptorAndReadsNothing) {
   close(leaked);
   // The shell's own glob has one directory open.
   EXPECT_EQ(result.output, "3\n");
+}
+
+TEST(SubprocessTest, ReadsItsInputAndThenTheEnd) {
+  Subprocess subprocess = Shell("cat; echo end");
+  subprocess.input = std::string(kMostInput - 1, 'x') + "\n";
+  EXPECT_EQ(RunOrFail(subprocess).output, subprocess.input + "end\n");
+}
+
+// It leads a session, reads nothing, inherits no descriptor, and adds to its file.
+TEST(SubprocessTest, ADetachedProgramHasASessionOfItsOwn) {
+  std::array<char, 32> directory = {"/tmp/partita-base.XXXXXX"};
+  ASSERT_NE(mkdtemp(directory.data()), nullptr);
+  const std::string output = std::string(directory.data()) + "/log";
+  ASSERT_TRUE(WriteFile(output, "before\n", 0644).ok());
+  const UniqueFd ours(open("/dev/null", O_RDONLY));  // without O_CLOEXEC
+  const Result<pid_t> pid = StartDetached(
+      {.arguments = {"/bin/sh", "-c",
+                     "read line; read pid name state parent group session rest </proc/self/stat; "
+                     "[ $session = $$ ] && echo leads; ls /proc/$$/fd | tr '\\n' ' '; "
+                     "echo; pwd; env | grep ONLY; echo error >&2"},
+       .environment = {"ONLY=this", "PATH=/usr/bin:/bin"},
+       .output = output});
+  ASSERT_TRUE(pid.ok()) << pid.error().ToString();
+  int status = -1;
+  ASSERT_EQ(waitpid(*pid, &status, 0), *pid);
+  EXPECT_EQ(ReadFile(output).value(), "before\nleads\n0 1 2 \n/\nONLY=this\nerror\n");
+  EXPECT_TRUE(RemoveTree(directory.data()).ok());
+}
+
+TEST(SubprocessTest, SaysWhyADetachedProgramDoesNotStart) {
+  const Result<pid_t> pid =
+      StartDetached({.arguments = {"/nowhere/program"}, .environment = {}, .output = "/dev/null"});
+  ASSERT_FALSE(pid.ok());
+  EXPECT_EQ(pid.error().ToString(), "run /nowhere/program: No such file or directory (errno 2)");
+  EXPECT_EQ(pid.error().code(), ErrorCode::kNotFound);
 }
 
 TEST(SubprocessTest, EndsWhatTakesTooLongWithItsChildren) {

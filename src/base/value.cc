@@ -5,6 +5,11 @@
 #include "base/result.h"
 
 namespace partita::base {
+namespace {
+
+constexpr std::size_t kUsualMembers = 6;
+
+}  // namespace
 
 Value::Value() = default;
 Value::Value(const Value&) = default;
@@ -55,6 +60,8 @@ Value& Value::Set(std::string key, Value value) {
   if (found != members->end()) {
     found->value = std::move(value);
   } else {
+    // Most maps have a few: they are not moved once for each doubling.
+    if (members->empty()) members->reserve(kUsualMembers);
     members->push_back({std::move(key), std::move(value)});
   }
   return *this;

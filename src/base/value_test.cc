@@ -1,8 +1,11 @@
 #include "base/value.h"
 
+#include <array>
 #include <limits>
 
 #include <gtest/gtest.h>
+
+#include "base/member_reader.h"
 
 namespace partita::base {
 namespace {
@@ -193,6 +196,59 @@ TEST(Value, FindsMembersAndComparesByContent) {
   EXPECT_EQ(Value(7).kind(), Value::Kind::kInteger);
   EXPECT_EQ(Value(7u).kind(), Value::Kind::kUnsigned);
   EXPECT_TRUE(Value(nullptr).IsNull());
+}
+
+constexpr std::array<std::string_view, 2> kColours = {"red", "green"};
+
+class MemberReaderTest : public ::testing::Test {
+ protected:
+  const Value map_ = Value::Map()
+                         .Set("number", std::uint64_t{7})
+                         .Set("text", "green")
+                         .Set("flag", true)
+                         .Set("list", Value::List());
+  std::string wrong_;
+  const MemberReader reader_{map_, wrong_};
+};
+
+TEST_F(MemberReaderTest, ReadsWhatIsThereWithItsKind) {
+  EXPECT_EQ(reader_.Number("number"), 7U);
+  EXPECT_EQ(reader_.Number("number", 7), 7U);
+  EXPECT_EQ(reader_.Text("text"), "green");
+  EXPECT_EQ(reader_.Word("text", kColours), 1U);
+  EXPECT_TRUE(reader_.Flag("flag"));
+  EXPECT_NE(reader_.Find("list", Value::Kind::kList), nullptr);
+  EXPECT_TRUE(reader_.Has("list"));
+  EXPECT_FALSE(reader_.Has("absent"));
+  EXPECT_EQ(wrong_, "");
+}
+
+TEST_F(MemberReaderTest, WhatIsAbsentOrOfAnotherKindIsNothingAndItsKeyIsKept) {
+  EXPECT_EQ(reader_.Number("absent"), 0U);
+  EXPECT_EQ(wrong_, "absent");
+  wrong_.clear();
+  EXPECT_EQ(reader_.Text("number"), "");
+  EXPECT_EQ(wrong_, "number");
+  wrong_.clear();
+  EXPECT_FALSE(reader_.Flag("text"));
+  EXPECT_EQ(wrong_, "text");
+}
+
+TEST_F(MemberReaderTest, WhatIsTooMuchOrNoneOfTheWordsIsWrong) {
+  EXPECT_EQ(reader_.Number("number", 6), 0U);
+  EXPECT_EQ(wrong_, "number");
+  wrong_.clear();
+  const std::array<std::string_view, 1> others = {"blue"};
+  EXPECT_EQ(reader_.Word("text", others), 0U);
+  EXPECT_EQ(wrong_, "text");
+}
+
+TEST_F(MemberReaderTest, TheFirstThatIsWrongIsTheOneThatIsTold) {
+  (void)reader_.Text("first");
+  const Value other = Value::Map();
+  (void)MemberReader(other, wrong_).Text("second");
+  reader_.Wrong("third");
+  EXPECT_EQ(wrong_, "first");
 }
 
 }  // namespace

@@ -32,6 +32,33 @@ std::string Escape(char32_t character) {
   }
 }
 
+// Stands in JSON as it is. Nearly all texts are of nothing else, and many are written.
+bool IsPlainInJson(char c) { return c >= 0x20 && c < 0x7F && c != '"' && c != '\\'; }
+
+void AppendJsonString(std::string& out, std::string_view text) {
+  out += '"';
+  for (;;) {
+    const auto plain = static_cast<std::size_t>(
+        std::find_if_not(text.begin(), text.end(), IsPlainInJson) - text.begin());
+    out += text.substr(0, plain);
+    text.remove_prefix(plain);
+    if (text.empty()) break;
+    const Character next = DecodeCharacter(text);
+    if (next.code == kBroken) {
+      out += "\xEF\xBF\xBD";
+    } else if (next.code == U'"' || next.code == U'\\') {
+      out += '\\';
+      out += static_cast<char>(next.code);
+    } else if (NeedsEscape(next.code)) {
+      out += Escape(next.code);
+    } else {
+      out += text.substr(0, next.bytes);
+    }
+    text.remove_prefix(next.bytes);
+  }
+  out += '"';
+}
+
 std::string Number(double value) {
   if (!std::isfinite(value)) return "null";
   return fmt::format("{}", value);
@@ -74,7 +101,7 @@ class JsonWriter {
  private:
   void Append(const Value& value, std::size_t level) {
     if (value.kind() == Value::Kind::kString) {
-      out_ += JsonString(value.AsString());
+      AppendJsonString(out_, value.AsString());
     } else if (!IsContainer(value) || IsEmptyContainer(value)) {
       out_ += PlainScalar(value);
     } else if (value.kind() == Value::Kind::kList) {
@@ -99,7 +126,7 @@ class JsonWriter {
     bool first = true;
     for (const Value::Member& member : value.members()) {
       Separate(first, level + 1);
-      out_ += JsonString(member.key);
+      AppendJsonString(out_, member.key);
       out_ += indented_ ? ": " : ":";
       Append(member.value, level + 1);
     }
@@ -120,8 +147,6 @@ class JsonWriter {
   bool indented_;
   std::string out_;
 };
-
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
 bool AllOf(std::string_view text, std::string_view allowed) {
   return text.find_first_not_of(allowed) == std::string_view::npos;
@@ -240,22 +265,9 @@ class YamlWriter {
 }  // namespace
 
 std::string JsonString(std::string_view text) {
-  std::string out = "\"";
-  while (!text.empty()) {
-    const Character next = DecodeCharacter(text);
-    if (next.code == kBroken) {
-      out += "\xEF\xBF\xBD";
-    } else if (next.code == U'"' || next.code == U'\\') {
-      out += '\\';
-      out += static_cast<char>(next.code);
-    } else if (NeedsEscape(next.code)) {
-      out += Escape(next.code);
-    } else {
-      out += text.substr(0, next.bytes);
-    }
-    text.remove_prefix(next.bytes);
-  }
-  return out + '"';
+  std::string out;
+  AppendJsonString(out, text);
+  return out;
 }
 
 std::string ToJson(const Value& value) { return JsonWriter(true).Write(value) + '\n'; }

@@ -251,7 +251,7 @@ Result<std::vector<T>> ListFrom(const std::vector<Value>& items, const char* nam
 }
 
 // The version comes first: a document of another one may have other members.
-Result<void> CheckVersion(const Value& value) {
+Result<void> CheckApiVersion(const Value& value) {
   const Value* version = value.Find("apiVersion");
   if (version == nullptr || version->kind() != Value::Kind::kString)
     return Error(ErrorCode::kInvalid, "apiVersion: it is missing");
@@ -295,7 +295,7 @@ Value ToValue(const NodeDevices& node) {
 }
 
 Result<NodeDevices> NodeDevicesFrom(const Value& value) {
-  TRY_VOID(CheckVersion(value));
+  TRY_VOID(CheckApiVersion(value));
   Fields fields(value, "");
   NodeDevices node;
   node.generation = fields.Number("generation", std::numeric_limits<std::uint64_t>::max());

@@ -165,7 +165,7 @@ void CheckAnnotations(const Annotations& annotations, Findings& findings) {
     findings.Add("annotations have {} bytes; {} are the most", bytes, kMostAnnotationBytes);
 }
 
-void CheckVersion(const Spec& spec, Findings& findings) {
+void CheckCdiVersion(const Spec& spec, Findings& findings) {
   const base::Result<Version> version = ParseVersion(spec.version);
   if (!version.ok()) {
     findings.Add("{}", version.error().message());
@@ -190,7 +190,7 @@ void CheckKind(const std::string& kind, Findings& findings) {
 
 base::Result<void> CheckAll(const Spec& spec, bool ours) {
   Findings findings;
-  CheckVersion(spec, findings);
+  CheckCdiVersion(spec, findings);
   CheckKind(spec.kind, findings);
   if (ours) CheckAnnotations(spec.annotations, findings);
   if (spec.devices.empty()) findings.Add("there is no device in it");

@@ -9,13 +9,13 @@
 namespace partita::cdi {
 namespace {
 
-struct Case {
+struct ValidateCase {
   const char* name;
   std::function<void(Spec&)> spoil;
   std::string message;
 };
 
-void ExpectRefused(const Case& each, base::Result<void> (*check)(const Spec&)) {
+void ExpectRefused(const ValidateCase& each, base::Result<void> (*check)(const Spec&)) {
   Spec spec = testing::F1();
   each.spoil(spec);
   const base::Result<void> result = check(spec);
@@ -36,7 +36,7 @@ TEST(CdiCheck, TakesWhatIsRight) {
 }
 
 TEST(CdiCheck, RefusesWhatEveryReaderRefuses) {
-  const Case cases[] = {
+  const ValidateCase cases[] = {
       {"too low",
        [](Spec& spec) {
          spec.version = "0.6.0";
@@ -79,7 +79,7 @@ TEST(CdiCheck, RefusesWhatEveryReaderRefuses) {
       {"mount's path", [](Spec& spec) { spec.edits.mounts[0].container_path = ""; },
        "common edits: the containerPath of a mount is empty"},
   };
-  for (const Case& each : cases) ExpectRefused(each, Check);
+  for (const ValidateCase& each : cases) ExpectRefused(each, Check);
 }
 
 TEST(CdiCheck, RefusesBadNetDevicesAndClasses) {
@@ -89,7 +89,7 @@ TEST(CdiCheck, RefusesBadNetDevicesAndClasses) {
       spoil(spec.edits);
     };
   };
-  const Case cases[] = {
+  const ValidateCase cases[] = {
       {"no name", newest([](ContainerEdits& edits) {
          edits.net_devices = {{"eth0", ""}};
        }),
@@ -111,7 +111,7 @@ TEST(CdiCheck, RefusesBadNetDevicesAndClasses) {
        }),
        "common edits: closID \"..\" is no name of a directory"},
   };
-  for (const Case& each : cases) ExpectRefused(each, Check);
+  for (const ValidateCase& each : cases) ExpectRefused(each, Check);
   Spec root = testing::F1();
   root.version = "0.7.0";
   root.edits.intel_rdt = IntelRdt{"/", "", "", {}, false};
@@ -122,7 +122,7 @@ TEST(CdiCheck, AHookOfOursHasAnEnvironment) {
   Spec spec = testing::F1();
   spec.edits.hooks[1].env.clear();
   EXPECT_TRUE(Check(spec).ok());
-  const Case cases[] = {
+  const ValidateCase cases[] = {
       {"no env", [](Spec& each) { each.edits.hooks[1].env.clear(); },
        "common edits: the createContainer hook /usr/bin/nvidia-cdi-hook has no env"},
       {"relative", [](Spec& each) { each.edits.hooks[1].path = "nvidia-cdi-hook"; },
@@ -142,7 +142,7 @@ TEST(CdiCheck, AHookOfOursHasAnEnvironment) {
        },
        "device \"0\": annotations have 262149 bytes; 262144 are the most"},
   };
-  for (const Case& each : cases) ExpectRefused(each, CheckToWrite);
+  for (const ValidateCase& each : cases) ExpectRefused(each, CheckToWrite);
 }
 
 TEST(CdiCheck, NamesAllProblems) {

@@ -2,12 +2,19 @@
 #include "cli/agent/commands.h"
 #include "cli/cdi/commands.h"
 #include "cli/commands.h"
+#include "cli/device_plugin/device_plugin.h"
 #include "cli/doctor/commands.h"
 #include "cli/exit_status.h"
+#include "cli/explain/commands.h"
+#include "cli/health/commands.h"
+#include "cli/labels/commands.h"
+#include "cli/labels/feature_discovery.h"
 #include "cli/mig/commands.h"
 #include "cli/parted/parted.h"
 #include "cli/run/commands.h"
 #include "cli/runtime/commands.h"
+#include "cli/selector/config_selector.h"
+#include "cli/toolkit/commands.h"
 
 namespace partita::cli {
 
@@ -107,12 +114,13 @@ Command VersionCommand() {
           .run = RunVersion};
 }
 
-// This program has two names, each with commands of its own.
+// This program has several names, each with commands of its own.
 base::Argument ProgramArgument() {
   return {.name = "PROGRAM",
           .help = "the name it is called by; partita when it is not given",
           .required = false,
-          .choices = {"partita", std::string(kMigPartedName)}};
+          .choices = {"partita", std::string(kMigPartedName), std::string(kDevicePluginName),
+                      std::string(kFeatureDiscoveryName), std::string(kConfigSelectorName)}};
 }
 
 Command CompletionCommand() {
@@ -161,15 +169,18 @@ base::Program MakeProgram() {
       .options = CommonOptions(),
       .examples = {{"partita status", "draw the GPUs of this machine"},
                    {"partita help status", "what a command takes"}},
-      .commands = {StatusCommand(), MigCommand(), RunCommand(), CdiCommand(), RuntimeCommand(),
-                   DoctorCommand(), AgentCommand(), ConfigCommand(), VersionCommand(),
-                   CompletionCommand(), ManCommand(), SimCommand()},
+      .commands = {StatusCommand(), HealthCommand(), MigCommand(), LabelsCommand(),
+                   ExplainCommand(), RunCommand(), CdiCommand(), RuntimeCommand(), ToolkitCommand(),
+                   DoctorCommand(), AgentCommand(), MpsRunnerCommand(), ConfigCommand(),
+                   VersionCommand(), CompletionCommand(), ManCommand(), SimCommand()},
   };
   program.exit_statuses = {
       {kExitDone, "done"},
       {kExitError, "an error"},
       {kExitInvalidInput, "invalid input: an option, an argument or a file"},
-      {kExitNotApplied, "not applied, or only in part"},
+      {kExitNotApplied,
+       "not applied, or only in part; health: some may get no work; explain: "
+       "some would not run"},
       {kExitBlocked, "blocked by a holder of the GPU"},
       {kExitResetRequired, "a GPU reset or a reboot is required"},
       {kExitNoDriver, "no driver answers on this machine"},
@@ -184,7 +195,11 @@ base::Program MakeProgram() {
 }
 
 base::Program ProgramNamed(std::string_view name) {
-  return name == kMigPartedName ? MakeMigPartedProgram() : MakeProgram();
+  if (name == kMigPartedName) return MakeMigPartedProgram();
+  if (name == kDevicePluginName) return MakeDevicePluginProgram();
+  if (name == kFeatureDiscoveryName) return MakeFeatureDiscoveryProgram();
+  if (name == kConfigSelectorName) return MakeConfigSelectorProgram();
+  return MakeProgram();
 }
 
 }  // namespace partita::cli

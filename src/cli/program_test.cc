@@ -7,7 +7,9 @@
 #include "base/command_line.h"
 #include "cli/commands.h"
 #include "cli/exit_status.h"
+#include "cli/labels/feature_discovery.h"
 #include "cli/parted/parted.h"
+#include "cli/selector/config_selector.h"
 #include "tests/golden/golden.h"
 
 namespace partita::cli {
@@ -27,11 +29,18 @@ TEST(Program, ExplainsItself) {
   golden::ExpectGolden("help/partita-config.txt", base::HelpText(program, config));
   const std::vector<std::string> cdi = {"cdi"};
   golden::ExpectGolden("help/partita-cdi.txt", base::HelpText(program, cdi));
+  const std::vector<std::string> labels = {"labels", "show"};
+  golden::ExpectGolden("help/partita-labels-show.txt", base::HelpText(program, labels));
+  const std::vector<std::string> explain = {"explain"};
+  golden::ExpectGolden("help/partita-explain.txt", base::HelpText(program, explain));
   const std::vector<std::string> doctor = {"doctor"};
   golden::ExpectGolden("help/partita-doctor.txt", base::HelpText(program, doctor));
   const std::vector<std::string> configure = {"runtime", "configure"};
   golden::ExpectGolden("help/partita-runtime-configure.txt", base::HelpText(program, configure));
   golden::ExpectGolden("help/nvidia-mig-parted.txt", base::HelpText(MakeMigPartedProgram(), {}));
+  golden::ExpectGolden("help/gpu-feature-discovery.txt",
+                       base::HelpText(MakeFeatureDiscoveryProgram(), {}));
+  golden::ExpectGolden("help/config-manager.txt", base::HelpText(MakeConfigSelectorProgram(), {}));
 }
 
 TEST(Program, DocumentsEveryExitStatus) {
@@ -44,7 +53,7 @@ TEST(Program, DocumentsEveryExitStatus) {
 void ExpectExplained(const base::Command& command) {
   EXPECT_FALSE(command.summary.empty()) << command.name;
   EXPECT_FALSE(command.examples.empty()) << command.name;
-  EXPECT_EQ(static_cast<bool>(command.run), command.commands.empty()) << command.name;
+  EXPECT_TRUE(command.run || !command.commands.empty()) << command.name;
   for (const base::Command& below : command.commands) ExpectExplained(below);
 }
 

@@ -1,6 +1,9 @@
 #include "config/agent_config.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -9,19 +12,30 @@
 #include "base/files.h"
 #include "base/listen_address.h"
 #include "base/text.h"
+#include "config/agent_config_lists.h"
 #include "config/binders.h"
 #include "config/document.h"
-#include "config/hooks_file.h"
-#include "config/mig_config.h"
+#include "config/duration.h"
+#include "config/named/overlay.h"
+#include "config/plugin_config_reader.h"
 #include "config/problems.h"
+#include "config/resource_name.h"
 #include "config/version.h"
 
 namespace partita::config {
 namespace {
 
-using Kind = SettingRow::Kind;
+using SettingKind = SettingRow::Kind;
 
-constexpr std::string_view kVersion = "partita/v1";
+SettingRow Flag(std::string key, Setting AgentConfig::*member, std::string fallback) {
+  return {std::move(key), member, std::move(fallback), SettingKind::kFlag, {"true", "false"}};
+}
+
+// The first is what it is without the key.
+SettingRow OneOf(std::string key, Setting AgentConfig::*member, std::vector<std::string> choices) {
+  std::string fallback = choices.front();
+  return {std::move(key), member, std::move(fallback), SettingKind::kChoice, std::move(choices)};
+}
 
 // Keys of the whole document that this version does not have, and with what they come.
 struct LaterRow {
@@ -30,10 +44,7 @@ struct LaterRow {
 
 const std::vector<LaterRow>& LaterRows() {
   static const std::vector<LaterRow> rows = {
-      {"node.kubeletRoot", "the device plugin"},
-      {"offer", "the device plugin"},
       {"gpuModes", "passthrough to virtual machines"},
-      {"devicePlugin", "the device plugin"},
       {"mig.selectLabel", "the MIG manager for Kubernetes"},
       {"mig.owner", "dynamic resource allocation"},
       {"mig.drain", "the MIG manager for Kubernetes"},
@@ -43,12 +54,12 @@ const std::vector<LaterRow>& LaterRows() {
       {"cdi.disableHooks", "the container toolkit"},
       {"cdi.featureFlags", "the container toolkit"},
       {"cdi.restrictProc", "the container toolkit"},
-      {"toolkit", "the container toolkit"},
-      {"labels", "node labels"},
-      {"taints", "node labels"},
+      {"labels.prefixes", "GPUs of other makers"},
+      {"labels.nfdFacts", "driver upgrades"},
+      {"taints.tolerationPolicy", "the chart, which has a policy for it"},
       {"telemetry", "telemetry"},
-      {"health", "health checks"},
-      {"mps", "MPS"},
+      {"health.probe", "self-tests"},
+      {"health.conditionAliases", "node conditions"},
       {"vm", "virtual machines"},
       {"vgpu", "virtual machines"},
       {"tpu", "TPUs"},
@@ -58,30 +69,112 @@ const std::vector<LaterRow>& LaterRows() {
   return rows;
 }
 
+// Values that this version does not have, likewise.
+struct LaterValue {
+  std::string key, value, comes_with;
+};
+
+const std::vector<LaterValue>& LaterValues() {
+  static const std::vector<LaterValue> values = {
+      {"offer.default", "dra", "dynamic resource allocation"},
+      {"offer.default", "vm", "virtual machines"},
+      {"health.autoReset", "idle", "resets of GPUs"},
+  };
+  return values;
+}
+
+// Keys whose values are no single words.
+const std::array<std::string, 3> kTypedKeys = {"offer.rules", "devicePlugin.config", "health.xids"};
+
+// Less would be a load on an API server with thousands of nodes.
+constexpr std::chrono::minutes kShortestPeriod{1};
+
+std::optional<base::Error> WrongPeriod(const std::string& value) {
+  const std::optional<std::chrono::nanoseconds> period = ParseDuration(value);
+  if (period && *period >= kShortestPeriod) return std::nullopt;
+  return base::Error(base::ErrorCode::kInvalid,
+                     fmt::format("{} is no time of a minute or more", base::Quoted(value)))
+      .WithHint("write 1h, 30m or 90s");
+}
+
+bool IsLabelName(std::string_view text) {
+  constexpr std::size_t kMost = 63;
+  const auto is_end = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return !text.empty() && text.size() <= kMost && is_end(text.front()) && is_end(text.back()) &&
+         std::all_of(text.begin(), text.end(),
+                     [&](char c) { return is_end(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+// As the API server judges labels and taints, with a domain: one without is somebody's own.
+bool IsLabelKey(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return slash != std::string_view::npos && IsDnsSubdomain(text.substr(0, slash)) &&
+         IsLabelName(text.substr(slash + 1));
+}
+
+std::optional<base::Error> WrongTaintKey(const std::string& value) {
+  if (IsLabelKey(value) || IsLabelName(value)) return std::nullopt;
+  return base::Error(base::ErrorCode::kInvalid,
+                     fmt::format("{} is no key of a taint", base::Quoted(value)))
+      .WithHint(
+          "letters, digits, '-', '_' and '.', with a domain and a slash before: nvidia.com/gpu");
+}
+
+bool IsObjectName(std::string_view text) {
+  const std::size_t slash = text.find('/');
+  return slash != std::string_view::npos && IsDnsSubdomain(text.substr(0, slash)) &&
+         IsDnsSubdomain(text.substr(slash + 1));
+}
+
 // Why a value cannot be, with what to write instead; nothing when it can.
 std::optional<base::Error> Wrong(const SettingRow& row, const std::string& value) {
   const auto invalid = [](std::string text) {
     return base::Error(base::ErrorCode::kInvalid, std::move(text));
   };
   switch (row.kind) {
-    case Kind::kText: return std::nullopt;
-    case Kind::kAbsentOrPath:
+    case SettingKind::kText: return std::nullopt;
+    case SettingKind::kAbsentOrPath:
       if (value.empty()) return std::nullopt;
       [[fallthrough]];
-    case Kind::kPath:
+    case SettingKind::kPath:
       if (value.starts_with("/")) return std::nullopt;
       return invalid(fmt::format("{} is no absolute path", base::Quoted(value)))
           .WithHint("it begins with /");
-    case Kind::kListen: {
+    case SettingKind::kLabelKey:
+      if (IsLabelKey(value)) return std::nullopt;
+      return invalid(fmt::format("{} is no key of a label", base::Quoted(value)))
+          .WithHint(
+              "a DNS name, / and up to 63 letters, digits, -, _ and .: nvidia.com/gpu.config");
+    case SettingKind::kAbsentOrObject:
+      if (value.empty() || IsObjectName(value)) return std::nullopt;
+      return invalid(fmt::format("{} is no namespace and name", base::Quoted(value)))
+          .WithHint("write NAMESPACE/NAME");
+    case SettingKind::kListen: {
       base::Result<base::ListenAddress> address = base::ParseListenAddress(value);
       if (address.ok()) return std::nullopt;
       return std::move(address).error();
     }
-    case Kind::kChoice:
-    case Kind::kFlag: break;
+    case SettingKind::kPeriod: return WrongPeriod(value);
+    case SettingKind::kTaintKey: return WrongTaintKey(value);
+    case SettingKind::kTaintValue:
+      if (value.empty() || IsLabelName(value)) return std::nullopt;
+      return invalid(fmt::format("{} is no value of a taint", base::Quoted(value)))
+          .WithHint("letters, digits, '-', '_' and '.', at most 63");
+    case SettingKind::kFactor:
+      if (FactorOf(value) > 0) return std::nullopt;
+      return invalid(fmt::format("{} is no number above 0", base::Quoted(value)))
+          .WithHint("1 is an equal part, 1.5 half as much again; 1000 at most");
+    case SettingKind::kChoice:
+    case SettingKind::kWords:  // each of them
+    case SettingKind::kFlag: break;
   }
   if (std::find(row.choices.begin(), row.choices.end(), value) != row.choices.end())
     return std::nullopt;
+  for (const LaterValue& later : LaterValues()) {
+    if (later.key == row.key && later.value == value)
+      return invalid(fmt::format("\"{}\" comes with {}", value, later.comes_with))
+          .WithHint(fmt::format("until then write {}", base::JoinWithOr(row.choices)));
+  }
   const std::string near = base::DidYouMean(value, row.choices);
   std::vector<std::string> named = row.choices;
   // Empty is what a key is that nobody writes.
@@ -109,6 +202,8 @@ class Binder {
       const std::string key = prefix + entry.key.text;
       if (const SettingRow* row = FindRow(key)) {
         ReadSetting(entry.value, *row);
+      } else if (IsTyped(key)) {
+        ReadTyped(key, entry.value);
       } else if (IsSection(key)) {
         // An empty section says nothing.
         if (!entry.value.IsNull() &&
@@ -121,6 +216,18 @@ class Binder {
   }
 
  private:
+  static bool IsTyped(const std::string& key) {
+    return std::find(kTypedKeys.begin(), kTypedKeys.end(), key) != kTypedKeys.end();
+  }
+
+  void ReadTyped(const std::string& key, const Node& node) {
+    if (key == "offer.rules")
+      config_.offer_rules = ReadOfferRules(node, document_.file_name(), problems_);
+    if (key == "health.xids")
+      config_.health_xids = ReadXidRules(node, document_.file_name(), problems_);
+    // devicePlugin.config is read last: other keys say how strictly.
+  }
+
   static bool IsSection(const std::string& key) {
     const auto rows = SettingRows();
     return std::any_of(rows.begin(), rows.end(),
@@ -128,13 +235,28 @@ class Binder {
   }
 
   void ReadSetting(const Node& node, const SettingRow& row) {
-    const std::optional<std::string> value = ReadString(node, problems_);
+    std::optional<std::string> value;
+    if (row.kind == SettingKind::kWords)
+      value = ReadWords(node, row);
+    else if ((value = ReadString(node, problems_)))
+      if (const std::optional<base::Error> wrong = Wrong(row, *value))
+        return problems_.Add(node, wrong->message(), wrong->hint());
     if (!value) return;
-    if (const std::optional<base::Error> wrong = Wrong(row, *value))
-      return problems_.Add(node, wrong->message(), wrong->hint());
     config_.*row.member = {*value,
                            {OriginKind::kFile, fmt::format("{}:{}:{}", document_.file_name(),
                                                            node.line, node.column)}};
+  }
+
+  std::optional<std::string> ReadWords(const Node& node, const SettingRow& row) {
+    if (!ExpectList(node, problems_, fmt::format("a list of {}", base::JoinWithOr(row.choices))))
+      return std::nullopt;
+    std::vector<std::string> words;
+    for (const Node& item : node.items) {
+      const std::optional<std::size_t> word = ReadChoice(item, problems_, row.choices);
+      if (!word) return std::nullopt;
+      words.push_back(row.choices[*word]);
+    }
+    return base::Join(words, ",");
   }
 
   void Refuse(const Node& node, const std::string& key, const std::string& prefix) {
@@ -152,13 +274,15 @@ class Binder {
   static std::vector<std::string> Known(const std::string& prefix) {
     std::vector<std::string> known;
     if (prefix.empty()) known.emplace_back("version");
-    for (const SettingRow& row : SettingRows()) {
-      const auto rest = base::WithoutPrefix(row.key, prefix);
-      if (!rest) continue;
+    const auto add = [&](const std::string& key) {
+      const auto rest = base::WithoutPrefix(key, prefix);
+      if (!rest) return;
       std::string word(rest->substr(0, rest->find('.')));
       if (std::find(known.begin(), known.end(), word) == known.end())
         known.push_back(std::move(word));
-    }
+    };
+    for (const SettingRow& row : SettingRows()) add(row.key);
+    for (const std::string& key : kTypedKeys) add(key);
     return known;
   }
 
@@ -167,7 +291,7 @@ class Binder {
   AgentConfig& config_;
 };
 
-base::Result<void> Apply(std::span<const Override> overrides, AgentConfig& config) {
+base::Result<void> ApplyOverrides(std::span<const Override> overrides, AgentConfig& config) {
   for (const Override& each : overrides) {
     const SettingRow* row = FindRow(each.key);
     PARTITA_CHECK(row != nullptr);
@@ -176,6 +300,69 @@ base::Result<void> Apply(std::span<const Override> overrides, AgentConfig& confi
     config.*row->member = {each.value, each.origin};
   }
   return {};
+}
+
+// Exactly one place says what the device plugin does; the folder is that where none is written.
+void RefuseSecondSource(const Document& document, Problems& problems, AgentConfig& config) {
+  const Node* section = document.root().Find("devicePlugin");
+  if (section == nullptr) return;
+  std::vector<const Node*> there;
+  for (const char* key : {"configFile", "configDir", "configMap", "config"}) {
+    const Node* value = section->Find(key);
+    if (value == nullptr || value->IsNull() || (value->IsScalar() && value->text.empty())) continue;
+    there.push_back(section->FindKey(key));
+  }
+  if (there.empty()) return;
+  // Also those of a document below this one. What it says itself is read next.
+  for (Setting* source :
+       {&config.plugin_config_file, &config.plugin_config_dir, &config.plugin_config_map})
+    *source = {"", {OriginKind::kDefault, ""}};
+  config.plugin_inline.reset();
+  if (there.size() < 2) return;
+  const std::string what =
+      fmt::format("\"{}\" and \"{}\" are both there", there[0]->text, there[1]->text);
+  for (const Node* key : there) problems.Add(*key, what, "keep one of them");
+}
+
+// The document within: with what the settings around it say.
+void ReadInline(const Document& document,
+                std::span<const Override> overrides,
+                Problems& problems,
+                AgentConfig& config) {
+  const Node* section = document.root().Find("devicePlugin");
+  const Node* node = section == nullptr ? nullptr : section->Find("config");
+  if (node == nullptr || node->IsNull()) return;
+  AgentConfig in_force = config;
+  if (!ApplyOverrides(overrides, in_force).ok()) return;  // told once the file has been
+  Problems warnings(document);
+  PluginReading reading{document, problems, warnings, in_force.plugin_strict.value == "true",
+                        in_force.plugin_honour_resources.value == "true"};
+  reading.for_agent = true;
+  reading.within = true;
+  PluginConfigResult result{DefaultPluginConfig(PluginDefaults::kProduct)};
+  ReadPluginDocument(*node, reading, result.config);
+  WarnOfNoEffect(*node, reading);
+  WarnOfForeignRoots(*node, reading);
+  result.warnings = warnings.RenderEach();
+  result.given = std::move(reading.given);
+  config.plugin_inline = std::move(result);
+}
+
+// What a document says is so from now on; the rest stays as it is.
+base::Result<void> ReadInto(std::string text,
+                            std::string file_name,
+                            std::span<const Override> overrides,
+                            AgentConfig& config) {
+  TRY(document, Document::Parse(std::move(text), std::move(file_name)));
+  if (document.root().IsNull()) return {};
+  Problems problems(document);
+  if (ExpectMap(document.root(), problems, "the agent's configuration")) {
+    RequireVersion(document.root(), kAgentConfigVersion, problems);
+    RefuseSecondSource(document, problems, config);
+    Binder(document, problems, config).ReadMap(document.root(), "");
+    ReadInline(document, overrides, problems, config);
+  }
+  return problems.ToResult();
 }
 
 AgentConfig Defaults() {
@@ -191,6 +378,8 @@ std::string_view ToString(OriginKind kind) {
   switch (kind) {
     case OriginKind::kDefault: return "default";
     case OriginKind::kFile: return "file";
+    case OriginKind::kConfigMap: return "configmap";
+    case OriginKind::kLabel: return "label";
     case OriginKind::kEnvironment: return "environment";
     case OriginKind::kFlag: return "flag";
   }
@@ -199,37 +388,64 @@ std::string_view ToString(OriginKind kind) {
 
 std::span<const SettingRow> SettingRows() {
   static const std::vector<SettingRow> rows = {
-      {"node.name", &AgentConfig::node_name, "", Kind::kText},
-      {"node.hostRoot", &AgentConfig::host_root, "/", Kind::kPath},
-      {"node.driverRoot", &AgentConfig::driver_root, "/", Kind::kPath},
-      {"node.devRoot", &AgentConfig::dev_root, "", Kind::kAbsentOrPath},
-      {"node.replaceWhenStuck",
-       &AgentConfig::replace_when_stuck,
-       "true",
-       Kind::kFlag,
-       {"true", "false"}},
-      {"mig.configFile", &AgentConfig::mig_config_file, "/etc/partita/mig.yaml", Kind::kPath},
-      {"mig.default", &AgentConfig::mig_default, "", Kind::kText},
-      {"mig.restoreAtBoot",
-       &AgentConfig::mig_restore_at_boot,
-       "applied",
-       Kind::kChoice,
-       {"applied", "off"}},
-      {"mig.hooksFile", &AgentConfig::mig_hooks_file, "", Kind::kAbsentOrPath},
-      {"mig.gpuClientsFile", &AgentConfig::mig_gpu_clients_file, "", Kind::kAbsentOrPath},
+      {"node.name", &AgentConfig::node_name, "", SettingKind::kText},
+      {"node.kubeconfig", &AgentConfig::kubeconfig, "", SettingKind::kAbsentOrPath},
+      {"node.hostRoot", &AgentConfig::host_root, "/", SettingKind::kPath},
+      {"node.driverRoot", &AgentConfig::driver_root, "/", SettingKind::kPath},
+      {"node.devRoot", &AgentConfig::dev_root, "", SettingKind::kAbsentOrPath},
+      Flag("node.replaceWhenStuck", &AgentConfig::replace_when_stuck, "true"),
+      {"node.kubeletRoot", &AgentConfig::kubelet_root, "/var/lib/kubelet", SettingKind::kPath},
+      {"node.criSocket", &AgentConfig::cri_socket, "", SettingKind::kAbsentOrPath},
+      OneOf("offer.default", &AgentConfig::offer_default, {"device-plugin", "none"}),
+      Flag("devicePlugin.enabled", &AgentConfig::plugin_enabled, "true"),
+      {"devicePlugin.configFile", &AgentConfig::plugin_config_file, "", SettingKind::kAbsentOrPath},
+      {"devicePlugin.configDir", &AgentConfig::plugin_config_dir, std::string(kPluginConfigDir),
+       SettingKind::kAbsentOrPath},
+      {"devicePlugin.configMap", &AgentConfig::plugin_config_map, "", SettingKind::kAbsentOrObject},
+      {"devicePlugin.selectLabel", &AgentConfig::plugin_select_label,
+       "nvidia.com/device-plugin.config", SettingKind::kLabelKey},
+      {"devicePlugin.default", &AgentConfig::plugin_default, "", SettingKind::kText},
+      {"devicePlugin.fallback", &AgentConfig::plugin_fallback, "named,single", SettingKind::kWords,
+       FallbackNames()},
+      Flag("devicePlugin.strict", &AgentConfig::plugin_strict, "false"),
+      Flag("devicePlugin.honourResources", &AgentConfig::plugin_honour_resources, "false"),
+      Flag("devicePlugin.offerMigParents", &AgentConfig::plugin_offer_mig_parents, "false"),
+      {"mig.configFile", &AgentConfig::mig_config_file, "/etc/partita/mig.yaml",
+       SettingKind::kPath},
+      {"mig.default", &AgentConfig::mig_default, "", SettingKind::kText},
+      OneOf("mig.restoreAtBoot", &AgentConfig::mig_restore_at_boot, {"applied", "off"}),
+      {"mig.hooksFile", &AgentConfig::mig_hooks_file, "", SettingKind::kAbsentOrPath},
+      {"mig.gpuClientsFile", &AgentConfig::mig_gpu_clients_file, "", SettingKind::kAbsentOrPath},
+      {"mps.root", &AgentConfig::mps_root, "/run/nvidia/mps", SettingKind::kPath},
+      OneOf("mps.runner", &AgentConfig::mps_runner, {"auto", "systemd", "pod", "child", "off"}),
+      OneOf("mps.computeMode", &AgentConfig::mps_compute_mode, {"exclusive", "unchanged"}),
+      {"mps.memoryFactor", &AgentConfig::mps_memory_factor, "1", SettingKind::kFactor},
+      {"mps.threadFactor", &AgentConfig::mps_thread_factor, "1", SettingKind::kFactor},
       {"cdi.versionMax",
        &AgentConfig::cdi_version_max,
        "",
-       Kind::kChoice,
+       SettingKind::kChoice,
        // Devices are called by their index, which CDI allows since 0.5.0.
        {"", "0.5.0", "0.6.0", "0.7.0"}},
-      {"cdi.management", &AgentConfig::cdi_management, "false", Kind::kFlag, {"true", "false"}},
-      {"listen", &AgentConfig::listen, ":9400", Kind::kListen},
-      {"log.format", &AgentConfig::log_format, "text", Kind::kChoice, {"text", "json"}},
+      Flag("cdi.management", &AgentConfig::cdi_management, "false"),
+      OneOf("health.preset", &AgentConfig::health_preset, {"catalogue", "reference", "gke"}),
+      OneOf("health.autoReset", &AgentConfig::health_auto_reset, {"off"}),
+      {"toolkit.installDir", &AgentConfig::toolkit_install_dir, "", SettingKind::kAbsentOrPath},
+      OneOf("labels.backend", &AgentConfig::labels_backend,
+            {"node", "nodefeature", "file", "none"}),
+      {"labels.file", &AgentConfig::labels_file,
+       "/etc/kubernetes/node-feature-discovery/features.d/gfd", SettingKind::kPath},
+      Flag("labels.perModel", &AgentConfig::labels_per_model, "true"),
+      {"labels.resync", &AgentConfig::labels_resync, "1h", SettingKind::kPeriod},
+      Flag("taints.enabled", &AgentConfig::taints_enabled, "false"),
+      {"taints.key", &AgentConfig::taints_key, "nvidia.com/gpu", SettingKind::kTaintKey},
+      {"taints.value", &AgentConfig::taints_value, "present", SettingKind::kTaintValue},
+      {"listen", &AgentConfig::listen, ":9400", SettingKind::kListen},
+      OneOf("log.format", &AgentConfig::log_format, {"text", "json"}),
       {"log.level",
        &AgentConfig::log_level,
        "info",
-       Kind::kChoice,
+       SettingKind::kChoice,
        {"debug", "info", "warn", "error"}},
   };
   return rows;
@@ -237,24 +453,24 @@ std::span<const SettingRow> SettingRows() {
 
 base::Result<AgentConfig> DefaultAgentConfig(std::span<const Override> overrides) {
   AgentConfig config = Defaults();
-  TRY_VOID(Apply(overrides, config));
+  TRY_VOID(ApplyOverrides(overrides, config));
   return config;
 }
 
 base::Result<AgentConfig> ParseAgentConfig(std::string text,
                                            std::string file_name,
                                            std::span<const Override> overrides) {
-  TRY(document, Document::Parse(std::move(text), std::move(file_name)));
+  return ParseAgentConfigOver(std::move(text), std::move(file_name), std::nullopt, overrides);
+}
+
+base::Result<AgentConfig> ParseAgentConfigOver(std::string text,
+                                               std::string file_name,
+                                               const std::optional<Overlay>& overlay,
+                                               std::span<const Override> overrides) {
   AgentConfig config = Defaults();
-  if (!document.root().IsNull()) {
-    Problems problems(document);
-    if (ExpectMap(document.root(), problems, "the agent's configuration")) {
-      RequireVersion(document.root(), kVersion, problems);
-      Binder(document, problems, config).ReadMap(document.root(), "");
-    }
-    TRY_VOID(problems.ToResult());
-  }
-  TRY_VOID(Apply(overrides, config));
+  TRY_VOID(ReadInto(std::move(text), std::move(file_name), overrides, config));
+  if (overlay) TRY_VOID(ReadInto(overlay->text, overlay->file_name, overrides, config));
+  TRY_VOID(ApplyOverrides(overrides, config));
   return config;
 }
 
@@ -272,62 +488,6 @@ base::Result<std::string> ReadAgentConfigText(const AgentConfigSource& source) {
 base::Result<AgentConfig> LoadAgentConfig(const AgentConfigSource& source) {
   TRY(text, ReadAgentConfigText(source));
   return ParseAgentConfig(std::move(text), source.path, source.overrides);
-}
-
-base::Result<void> CheckNamedFiles(const AgentConfig& config) {
-  const auto frame = [](const Setting& setting, std::string_view key) {
-    return setting.origin.where.empty() ? std::string(key)
-                                        : fmt::format("{}: {}", setting.origin.where, key);
-  };
-  if (!config.mig_default.value.empty()) {
-    TRY(file, MigConfigFile::Load(config.mig_config_file.value), "{}",
-        frame(config.mig_config_file, "mig.configFile"));
-    TRY(selected, file.Select(config.mig_default.value), "{}",
-        frame(config.mig_default, "mig.default"));
-    static_cast<void>(selected);
-  }
-  if (!config.mig_hooks_file.value.empty()) {
-    TRY(hooks, HooksFile::Load(config.mig_hooks_file.value), "{}",
-        frame(config.mig_hooks_file, "mig.hooksFile"));
-    static_cast<void>(hooks);
-  }
-  return {};
-}
-
-base::Value AgentConfigDocument(const AgentConfig& config) {
-  base::Value document = base::Value::Map().Set("version", kVersion);
-  for (const SettingRow& row : SettingRows()) {
-    const std::size_t dot = row.key.find('.');
-    const std::string& text = (config.*row.member).value;
-    const base::Value value =
-        row.kind == Kind::kFlag ? base::Value(text == "true") : base::Value(text);
-    if (dot == std::string::npos) {
-      document.Set(row.key, value);
-      continue;
-    }
-    const std::string section = row.key.substr(0, dot);
-    const base::Value* before = document.Find(section);
-    base::Value map = before == nullptr ? base::Value::Map() : *before;
-    map.Set(row.key.substr(dot + 1), value);
-    document.Set(section, std::move(map));
-  }
-  return document;
-}
-
-base::Value AgentConfigOrigins(const AgentConfig& config) {
-  base::Value settings = base::Value::List();
-  for (const SettingRow& row : SettingRows()) {
-    const Setting& setting = config.*row.member;
-    settings.Add(base::Value::Map()
-                     .Set("key", row.key)
-                     .Set("value", setting.value)
-                     .Set("origin", ToString(setting.origin.kind))
-                     .Set("where", setting.origin.where));
-  }
-  return base::Value::Map()
-      .Set("apiVersion", "partita.dev/config/v1")
-      .Set("kind", "AgentConfig")
-      .Set("settings", std::move(settings));
 }
 
 }  // namespace partita::config

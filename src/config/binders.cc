@@ -25,7 +25,8 @@ std::string Suggestion(std::string_view word, std::span<const std::string> candi
 void AddExpected(const Node& node, Problems& problems, std::string_view expected) {
   std::string hint;
   if (node.IsScalar() && node.quoted && !node.text.empty()) hint = "write it without quotes";
-  problems.Add(node, fmt::format("expected {}, not {}", expected, Describe(node)), std::move(hint));
+  problems.Add(node, fmt::format("expected {}, not {}", expected, problems.Describe(node)),
+               std::move(hint));
 }
 
 std::optional<std::uint64_t> ParseYamlUnsigned(const Node& node) {
@@ -84,7 +85,7 @@ std::optional<bool> ReadBool(const Node& node, Problems& problems) {
 
 std::optional<std::string> ReadString(const Node& node, Problems& problems) {
   if (node.IsScalar()) return node.text;
-  problems.Add(node, "expected a text, not " + Describe(node));
+  problems.Add(node, "expected a text, not " + problems.Describe(node));
   return std::nullopt;
 }
 
@@ -92,7 +93,7 @@ std::optional<std::uint64_t> ReadSize(const Node& node, Problems& problems) {
   if (node.IsScalar()) {
     if (const std::optional<std::uint64_t> bytes = base::ParseSize(node.text)) return bytes;
   }
-  problems.Add(node, fmt::format("expected a size, not {}", Describe(node)),
+  problems.Add(node, fmt::format("expected a size, not {}", problems.Describe(node)),
                "write it like 512MiB, 40GB or 4096");
   return std::nullopt;
 }
@@ -101,12 +102,14 @@ std::optional<std::size_t> ReadChoice(const Node& node,
                                       Problems& problems,
                                       std::span<const std::string> words) {
   if (!node.IsScalar()) {
-    problems.Add(node, fmt::format("expected {}, not {}", base::JoinWithOr(words), Describe(node)));
+    problems.Add(
+        node, fmt::format("expected {}, not {}", base::JoinWithOr(words), problems.Describe(node)));
     return std::nullopt;
   }
   const auto found = std::find(words.begin(), words.end(), node.text);
   if (found != words.end()) return static_cast<std::size_t>(found - words.begin());
-  problems.Add(node, fmt::format("expected {}, not {}", base::JoinWithOr(words), Describe(node)),
+  problems.Add(node,
+               fmt::format("expected {}, not {}", base::JoinWithOr(words), problems.Describe(node)),
                Suggestion(node.text, words));
   return std::nullopt;
 }
@@ -133,14 +136,14 @@ std::vector<std::uint64_t> ReadUnsigneds(const Node& list, Problems& problems) {
 
 bool ExpectMap(const Node& node, Problems& problems, std::string_view what) {
   if (node.IsMap()) return true;
-  problems.Add(node, fmt::format("expected {}, not {}", what, Describe(node)),
+  problems.Add(node, fmt::format("expected {}, not {}", what, problems.Describe(node)),
                "write it as \"key: value\" lines");
   return false;
 }
 
 bool ExpectList(const Node& node, Problems& problems, std::string_view what) {
   if (node.IsList()) return true;
-  problems.Add(node, fmt::format("expected {}, not {}", what, Describe(node)),
+  problems.Add(node, fmt::format("expected {}, not {}", what, problems.Describe(node)),
                "write it as \"- item\" lines or [a, b]");
   return false;
 }

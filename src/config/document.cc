@@ -64,15 +64,15 @@ struct Fault {
 
 int Clamped(std::size_t number) { return static_cast<int>(std::min<std::size_t>(number, 1 << 30)); }
 
-Node Place(const yaml_mark_t& mark) {
+Node NodeAt(const yaml_mark_t& mark) {
   Node node;
   node.line = Clamped(mark.line + 1);
   node.column = Clamped(mark.column + 1);
   return node;
 }
 
-Node Place(const yaml_event_t& event) {
-  Node node = Place(event.start_mark);
+Node NodeAt(const yaml_event_t& event) {
+  Node node = NodeAt(event.start_mark);
   const bool one_line = event.end_mark.line == event.start_mark.line;
   const std::size_t length =
       one_line ? event.end_mark.column - event.start_mark.column : std::size_t{1};
@@ -113,10 +113,16 @@ int DepthOf(const Node& node) {
 // Builds the tree from events. Every function returns false once `fault` is set.
 class TreeBuilder {
  public:
-  explicit TreeBuilder(std::string_view text) : stream_(text) {}
+  explicit TreeBuilder(std::string_view text, Quoting quoting = Quoting::kLines)
+      : stream_(text), quoting_(quoting) {}
 
   std::optional<Fault> Build(Node& root) {
     if (BuildStream(root)) return std::nullopt;
+    return std::move(fault_);
+  }
+
+  std::optional<Fault> BuildAll(std::vector<Node>& roots) {
+    if (BuildDocuments(roots)) return std::nullopt;
     return std::move(fault_);
   }
 
@@ -124,6 +130,11 @@ class TreeBuilder {
   using KeyLines = std::map<std::string, int, std::less<>>;
 
   const yaml_event_t& event() const { return stream_.event(); }
+
+  // " TEXT", where it may be told.
+  [[nodiscard]] std::string Word(std::string_view text) const {
+    return quoting_ == Quoting::kNothing ? "" : " " + base::Quoted(text);
+  }
 
   bool Fail(Node place, std::string message, std::string hint = "") {
     fault_ = Fault{std::move(place), std::move(message), std::move(hint)};
@@ -135,7 +146,7 @@ class TreeBuilder {
     const yaml_parser_t& parser = stream_.parser();
     if (parser.error == YAML_MEMORY_ERROR) return Fail(Node{}, "out of memory");
     if (parser.error == YAML_READER_ERROR) return Fail(ReaderPlace(), UnreadableText());
-    Node place = Place(parser.problem_mark);
+    Node place = NodeAt(parser.problem_mark);
     const std::string problem = parser.problem == nullptr ? "bad YAML" : parser.problem;
     // libyaml's context ("while parsing a block mapping") begins where the construct does.
     if (parser.context == nullptr) return Fail(std::move(place), "not YAML: " + problem);
@@ -170,19 +181,31 @@ class TreeBuilder {
     if (!Advance() || !BuildNode(root, 1)) return false;
     if (!Advance() || !Advance()) return false;  // document end, then the end
     if (event().type == YAML_STREAM_END_EVENT) return true;
-    return Fail(Place(event().start_mark), "a second YAML document begins here",
+    return Fail(NodeAt(event().start_mark), "a second YAML document begins here",
                 "keep one document per file");
+  }
+
+  bool BuildDocuments(std::vector<Node>& roots) {
+    if (!Advance() || !Advance()) return false;  // stream start, then a document or the end
+    while (event().type != YAML_STREAM_END_EVENT) {
+      anchors_.clear();
+      Node root;
+      if (!Advance() || !BuildNode(root, 1)) return false;
+      if (!root.IsNull()) roots.push_back(std::move(root));
+      if (!Advance() || !Advance()) return false;  // document end, then the next or the end
+    }
+    return true;
   }
 
   // Builds the node whose first event is current.
   bool BuildNode(Node& node, int depth) {
     if (event().type == YAML_ALIAS_EVENT) return CopyAnchored(node, depth);
-    node = Place(event());
+    node = NodeAt(event());
     if (depth > Document::kMaxDepth)
       return Fail(node, fmt::format("nested deeper than {} levels", Document::kMaxDepth));
     if (++nodes_ > Document::kMaxNodes) return FailTooMany(node);
     if (const std::string_view tag = TagOf(event()); !tag.empty())
-      return Fail(node, fmt::format("tag {} is not supported", base::Quoted(tag)), "remove it");
+      return Fail(node, fmt::format("tag{} is not supported", Word(tag)), "remove it");
     const std::string anchor(AnchorOf(event()));
     if (!BuildContent(node, depth)) return false;
     return anchor.empty() || KeepAnchored(anchor, node);
@@ -232,7 +255,7 @@ class TreeBuilder {
       if (!BuildKey(key, depth)) return false;
       const bool merge = !key.quoted && key.text == "<<";
       if (const auto [other, fresh] = seen.emplace(key.text, key.line); !fresh && !merge) {
-        return Fail(key, fmt::format("duplicate key {}", base::Quoted(key.text)),
+        return Fail(key, fmt::format("duplicate key{}", Word(key.text)),
                     fmt::format("it is already in line {}", other->second));
       }
       Node value;
@@ -260,7 +283,10 @@ class TreeBuilder {
     }
     const bool maps = value.IsList() && std::all_of(value.items.begin(), value.items.end(),
                                                     [](const Node& item) { return item.IsMap(); });
-    if (!maps) return Fail(key, "\"<<\" merges a map or a list of maps, not " + Describe(value));
+    if (!maps) {
+      return Fail(key, "\"<<\" merges a map or a list of maps, not " +
+                           Problems("", "", quoting_).Describe(value));
+    }
     for (Node& item : value.items) merged.push_back(std::move(item));
     return true;
   }
@@ -276,13 +302,13 @@ class TreeBuilder {
   bool CopyAnchored(Node& node, int depth) {
     const std::string name = reinterpret_cast<const char*>(event().data.alias.anchor);
     const auto anchored = anchors_.find(name);
-    const Node place = Place(event());
+    const Node place = NodeAt(event());
     // An anchor is known only once its node is complete, so an alias inside it is unknown too.
     if (anchored == anchors_.end()) {
       std::vector<std::string> names;
       for (const auto& [each, unused] : anchors_) names.push_back(each);
-      const std::string near = base::DidYouMean(name, names);
-      return Fail(place, fmt::format("unknown anchor {}", base::Quoted(name)),
+      const std::string near = quoting_ == Quoting::kNothing ? "" : base::DidYouMean(name, names);
+      return Fail(place, fmt::format("unknown anchor{}", Word(name)),
                   near.empty() ? "" : fmt::format("did you mean \"{}\"?", near));
     }
     nodes_ += CountNodes(anchored->second);
@@ -294,10 +320,32 @@ class TreeBuilder {
   }
 
   EventStream stream_;
+  Quoting quoting_;
   std::map<std::string, Node, std::less<>> anchors_;
   std::size_t nodes_ = 0;
   std::optional<Fault> fault_;
 };
+
+base::Result<void> MakeReadable(std::string& text, const std::string& file_name) {
+  if (text.size() > Document::kMaxBytes) {
+    return base::MakeError(base::ErrorCode::kInvalid,
+                           "{}: {} bytes are too many: the limit is {} MiB", file_name, text.size(),
+                           Document::kMaxBytes / 1024 / 1024);
+  }
+  // Some editors mark UTF-8 so; libyaml takes the mark for a word once it is told the encoding.
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+  return {};
+}
+
+base::Error AtItsPlace(const std::string& text,
+                       const std::string& file_name,
+                       Fault fault,
+                       Quoting quoting = Quoting::kLines) {
+  Problems problems(text, file_name, quoting);
+  problems.Add(fault.place, std::move(fault.message), std::move(fault.hint));
+  return problems.ToResult().error();
+}
 
 }  // namespace
 
@@ -323,22 +371,20 @@ std::string Describe(const Node& node) {
   return "nothing";
 }
 
-base::Result<Document> Document::Parse(std::string text, std::string file_name) {
-  if (text.size() > kMaxBytes) {
-    return base::MakeError(base::ErrorCode::kInvalid,
-                           "{}: {} bytes are too many: the limit is {} MiB", file_name, text.size(),
-                           kMaxBytes / 1024 / 1024);
-  }
-  // Some editors mark UTF-8 so; libyaml takes the mark for a word once it is told the encoding.
-  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
+base::Result<Document> Document::Parse(std::string text, std::string file_name, Quoting quoting) {
+  TRY_VOID(MakeReadable(text, file_name));
   Node root;
-  if (std::optional<Fault> fault = TreeBuilder(text).Build(root)) {
-    Problems problems(text, file_name);
-    problems.Add(fault->place, std::move(fault->message), std::move(fault->hint));
-    return problems.ToResult().error();
-  }
-  return Document(std::move(text), std::move(file_name), std::move(root));
+  if (std::optional<Fault> fault = TreeBuilder(text, quoting).Build(root))
+    return AtItsPlace(text, file_name, *std::move(fault), quoting);
+  return Document(std::move(text), std::move(file_name), quoting, std::move(root));
+}
+
+base::Result<DocumentStream> DocumentStream::Parse(std::string text, std::string file_name) {
+  TRY_VOID(MakeReadable(text, file_name));
+  std::vector<Node> roots;
+  if (std::optional<Fault> fault = TreeBuilder(text).BuildAll(roots))
+    return AtItsPlace(text, file_name, *std::move(fault));
+  return DocumentStream{std::move(text), std::move(file_name), std::move(roots)};
 }
 
 base::Result<Document> Document::Load(const std::string& path) {

@@ -44,6 +44,12 @@ struct Node::Entry {
   Node value;
 };
 
+// What of a document problems with it may show.
+enum class Quoting : std::uint8_t {
+  kLines,    // the line, with carets
+  kNothing,  // where and what, nothing of what is written there: it has secrets
+};
+
 // "a list", "a map", "nothing", `"text"`: for messages.
 [[nodiscard]] std::string Describe(const Node& node);
 
@@ -56,20 +62,37 @@ class Document {
 
   // Exactly one document; an empty text is a null root. Duplicate keys, keys that are no scalars, a
   // second document, tags, unknown aliases and whatever exceeds the bounds are errors.
-  [[nodiscard]] static base::Result<Document> Parse(std::string text, std::string file_name);
+  [[nodiscard]] static base::Result<Document> Parse(std::string text,
+                                                    std::string file_name,
+                                                    Quoting quoting = Quoting::kLines);
   [[nodiscard]] static base::Result<Document> Load(const std::string& path);
 
   [[nodiscard]] const Node& root() const { return root_; }
   [[nodiscard]] const std::string& text() const { return text_; }
   [[nodiscard]] const std::string& file_name() const { return file_name_; }
+  [[nodiscard]] Quoting quoting() const { return quoting_; }
 
  private:
-  Document(std::string text, std::string file_name, Node root)
-      : text_(std::move(text)), file_name_(std::move(file_name)), root_(std::move(root)) {}
+  Document(std::string text, std::string file_name, Quoting quoting, Node root)
+      : text_(std::move(text)),
+        file_name_(std::move(file_name)),
+        quoting_(quoting),
+        root_(std::move(root)) {}
 
   std::string text_;
   std::string file_name_;
+  Quoting quoting_;
   Node root_;
+};
+
+// Every document of a text, as `kubectl apply` takes them: with "---" between. Empty ones are left
+// out. The bounds are those of Document, for all of them together; anchors are each document's own.
+struct DocumentStream {
+  std::string text;
+  std::string file_name;
+  std::vector<Node> roots;
+
+  [[nodiscard]] static base::Result<DocumentStream> Parse(std::string text, std::string file_name);
 };
 
 }  // namespace partita::config

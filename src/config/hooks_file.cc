@@ -14,7 +14,7 @@
 namespace partita::config {
 namespace {
 
-const std::array<std::string, 2> kTopKeys = {"version", "hooks"};
+const std::array<std::string, 2> kHooksFileKeys = {"version", "hooks"};
 const std::array<std::string, 5> kCommandKeys = {"command", "args", "envs", "workdir", "timeout"};
 // A day: longer than anybody waits, and short enough to count in any unit.
 constexpr UnsignedRange kTimeouts{1, 86'400};
@@ -79,7 +79,7 @@ base::Result<HooksFile> HooksFile::Read(const Document& document) {
   if (root.IsNull()) return file;
   Problems problems(document);
   if (ExpectMap(root, problems, "the hooks file")) {
-    RejectUnknownKeys(root, kTopKeys, problems);
+    RejectUnknownKeys(root, kHooksFileKeys, problems);
     RequireVersion(root, "v1", problems);
     if (const Node* hooks = root.Find("hooks"); hooks && ExpectMap(*hooks, problems, "hooks")) {
       for (const Node::Entry& point : hooks->entries)

@@ -5,7 +5,7 @@
 namespace partita::config {
 namespace {
 
-std::string ProblemsOf(std::string text) {
+std::string HooksFileProblems(std::string text) {
   const base::Result<HooksFile> file = HooksFile::Parse(std::move(text), "hooks.yaml");
   return file.ok() ? "" : file.error().message();
 }
@@ -96,7 +96,7 @@ TEST(HooksFile, RefusesWhatItDoesNotUnderstand) {
        "    2 | hooks: {apply-start: [{command: a, envs: {A=B: c}}]}\n"
        "      |                                           ^^^"},
   };
-  for (const Case& c : cases) EXPECT_EQ(ProblemsOf(c.text), c.problems) << c.name;
+  for (const Case& c : cases) EXPECT_EQ(HooksFileProblems(c.text), c.problems) << c.name;
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 using Path = std::vector<std::string_view>;
 
-JsonText Read(std::string text) {
+JsonText ReadJson(std::string text) {
   base::Result<JsonText> read = JsonText::Parse(std::move(text));
   EXPECT_TRUE(read.ok()) << read.error().ToString();
   return *std::move(read);
@@ -20,7 +20,7 @@ std::string_view At(const JsonText& json, JsonSpan span) {
 }
 
 TEST(JsonText, FindsValuesAndItems) {
-  const JsonText json = Read(R"( {"a": {"b\u0062": [1, {"c": "]}"} , "x"]}, "d":null} )");
+  const JsonText json = ReadJson(R"( {"a": {"b\u0062": [1, {"c": "]}"} , "x"]}, "d":null} )");
   EXPECT_EQ(At(json, *json.Find(Path{"d"})), "null");
   EXPECT_EQ(At(json, *json.Find(Path{"a", "bb", "1"})), R"({"c": "]}"})");
   EXPECT_EQ(At(json, *json.Find(Path{"a", "bb", "1", "c"})), R"("]}")");
@@ -39,17 +39,17 @@ TEST(JsonText, RefusesWhatParseJsonRefuses) {
   EXPECT_FALSE(JsonText::Parse("{} x").ok());
 }
 
-struct SetCase {
+struct JsonSetCase {
   std::string name, before;
   Path path;
   std::string value, after;
 };
 
-class JsonTextSets : public testing::TestWithParam<SetCase> {};
+class JsonTextSets : public testing::TestWithParam<JsonSetCase> {};
 
 TEST_P(JsonTextSets, WithEveryOtherByteKept) {
-  const SetCase& the = GetParam();
-  JsonText json = Read(the.before);
+  const JsonSetCase& the = GetParam();
+  JsonText json = ReadJson(the.before);
   const base::Result<base::Value> value = base::ParseJson(the.value);
   ASSERT_TRUE(value.ok());
   const base::Result<void> set = json.Set(the.path, *value, 4);
@@ -62,46 +62,46 @@ INSTANTIATE_TEST_SUITE_P(
     All,
     JsonTextSets,
     testing::Values(
-        SetCase{"InPlace",
-                "{\n\t\"a\" : 1,\n\t\"b\":2 }\n",
-                {"a"},
-                "3",
-                "{\n\t\"a\" : 3,\n\t\"b\":2 }\n"},
-        SetCase{"Empty", "{}", {"a"}, "true", "{\n    \"a\": true\n}"},
-        SetCase{"EmptyDeep",
-                "{ }\n",
-                {"a", "b"},
-                "[]",
-                "{\n    \"a\": {\n        \"b\": []\n    }\n}\n"},
-        SetCase{"AsNeighbours",
-                "{\n  \"a\": 1\n}\n",
-                {"b"},
-                "{\"c\": [1]}",
-                "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": [\n      1\n    ]\n  }\n}\n"},
-        SetCase{"Tabs",
-                "{\n\t\"a\": 1\n}",
-                {"b"},
-                "{\"c\": 1}",
-                "{\n\t\"a\": 1,\n\t\"b\": {\n\t\t\"c\": 1\n\t}\n}"},
-        SetCase{"Returns",
-                "{\r\n  \"a\": 1\r\n}\r\n",
-                {"b"},
-                "2",
-                "{\r\n  \"a\": 1,\r\n  \"b\": 2\r\n}\r\n"},
-        SetCase{"OneLine", "{\"a\": 1}", {"b"}, "{\"c\": 2}", "{\"a\": 1, \"b\": {\"c\":2}}"},
-        SetCase{"Compact", "{\"a\":1,\"b\":2}", {"c"}, "3", "{\"a\":1,\"b\":2,\"c\": 3}"},
-        SetCase{"FillsAnEmptyMap",
-                "{\n  \"a\": {}\n}",
-                {"a", "b"},
-                "1",
-                "{\n  \"a\": {\n    \"b\": 1\n  }\n}"},
-        SetCase{"Root", "[1]", {}, "2", "2"},
-        SetCase{"KeyWithQuotes", "{}", {"a\"b"}, "1", "{\n    \"a\\\"b\": 1\n}"},
-        SetCase{"Item", "{\"a\": [1, 2]}", {"a", "1"}, "3", "{\"a\": [1, 3]}"}),
-    [](const testing::TestParamInfo<SetCase>& the) { return the.param.name; });
+        JsonSetCase{"InPlace",
+                    "{\n\t\"a\" : 1,\n\t\"b\":2 }\n",
+                    {"a"},
+                    "3",
+                    "{\n\t\"a\" : 3,\n\t\"b\":2 }\n"},
+        JsonSetCase{"Empty", "{}", {"a"}, "true", "{\n    \"a\": true\n}"},
+        JsonSetCase{"EmptyDeep",
+                    "{ }\n",
+                    {"a", "b"},
+                    "[]",
+                    "{\n    \"a\": {\n        \"b\": []\n    }\n}\n"},
+        JsonSetCase{"AsNeighbours",
+                    "{\n  \"a\": 1\n}\n",
+                    {"b"},
+                    "{\"c\": [1]}",
+                    "{\n  \"a\": 1,\n  \"b\": {\n    \"c\": [\n      1\n    ]\n  }\n}\n"},
+        JsonSetCase{"Tabs",
+                    "{\n\t\"a\": 1\n}",
+                    {"b"},
+                    "{\"c\": 1}",
+                    "{\n\t\"a\": 1,\n\t\"b\": {\n\t\t\"c\": 1\n\t}\n}"},
+        JsonSetCase{"Returns",
+                    "{\r\n  \"a\": 1\r\n}\r\n",
+                    {"b"},
+                    "2",
+                    "{\r\n  \"a\": 1,\r\n  \"b\": 2\r\n}\r\n"},
+        JsonSetCase{"OneLine", "{\"a\": 1}", {"b"}, "{\"c\": 2}", "{\"a\": 1, \"b\": {\"c\":2}}"},
+        JsonSetCase{"Compact", "{\"a\":1,\"b\":2}", {"c"}, "3", "{\"a\":1,\"b\":2,\"c\": 3}"},
+        JsonSetCase{"FillsAnEmptyMap",
+                    "{\n  \"a\": {}\n}",
+                    {"a", "b"},
+                    "1",
+                    "{\n  \"a\": {\n    \"b\": 1\n  }\n}"},
+        JsonSetCase{"Root", "[1]", {}, "2", "2"},
+        JsonSetCase{"KeyWithQuotes", "{}", {"a\"b"}, "1", "{\n    \"a\\\"b\": 1\n}"},
+        JsonSetCase{"Item", "{\"a\": [1, 2]}", {"a", "1"}, "3", "{\"a\": [1, 3]}"}),
+    [](const testing::TestParamInfo<JsonSetCase>& the) { return the.param.name; });
 
 TEST(JsonText, SetsNothingInWhatIsNoMap) {
-  JsonText json = Read("{\"a\": [1], \"b\": 2}");
+  JsonText json = ReadJson("{\"a\": [1], \"b\": 2}");
   const base::Result<void> list = json.Set(Path{"a", "x"}, 1, 2);
   ASSERT_FALSE(list.ok());
   EXPECT_EQ(list.error().ToString(), "a is no map, so a.x cannot be set in it");
@@ -111,7 +111,7 @@ TEST(JsonText, SetsNothingInWhatIsNoMap) {
 }
 
 TEST(JsonText, SetsRawTextAsItIs) {
-  JsonText json = Read("{\n  \"a\": [ 1 ]\n}");
+  JsonText json = ReadJson("{\n  \"a\": [ 1 ]\n}");
   ASSERT_TRUE(json.SetRaw(Path{"a"}, "[ 1,2 ]").ok());
   EXPECT_EQ(json.text(), "{\n  \"a\": [ 1,2 ]\n}");
   ASSERT_TRUE(json.SetRaw(Path{"b", "c"}, "{ }").ok());
@@ -122,7 +122,7 @@ TEST(JsonText, SetsRawTextAsItIs) {
 
 TEST(JsonText, RemovesAMemberWithItsComma) {
   const std::string text = "{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": {\"d\": 1}\n}";
-  JsonText first = Read(text), last = Read(text), only = Read(text);
+  JsonText first = ReadJson(text), last = ReadJson(text), only = ReadJson(text);
   ASSERT_TRUE(first.Remove(Path{"a"}).ok());
   EXPECT_EQ(first.text(), "{\n  \"b\": 2,\n  \"c\": {\"d\": 1}\n}");
   ASSERT_TRUE(last.Remove(Path{"c"}).ok());

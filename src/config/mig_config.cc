@@ -11,12 +11,12 @@
 #include "config/binders.h"
 #include "config/problems.h"
 #include "config/version.h"
-#include "model/mig_wanted.h"
+#include "model/mig/wanted.h"
 
 namespace partita::config {
 namespace {
 
-const std::array<std::string, 2> kTopKeys = {"version", "mig-configs"};
+const std::array<std::string, 2> kMigConfigKeys = {"version", "mig-configs"};
 const std::array<std::string, 4> kSpecKeys = {"device-filter", "devices", "mig-enabled",
                                               "mig-devices"};
 
@@ -43,7 +43,7 @@ void ReadFilters(const Node& node, Problems& problems, MigSpec& spec) {
   for (const Node& item : node.items) ReadFilter(item, problems, spec);
 }
 
-void ReadDevices(const Node& node, Problems& problems, MigSpec& spec) {
+void ReadGpuSelectors(const Node& node, Problems& problems, MigSpec& spec) {
   if (node.IsScalar() && node.text == "all") {
     spec.all_devices = true;
     return;
@@ -95,7 +95,7 @@ MigSpec ReadSpec(const Node& node, Problems& problems) {
   if (const Node* filter = node.Find("device-filter"); filter != nullptr && !filter->IsNull())
     ReadFilters(*filter, problems, spec);
   if (const Node* devices = Require(node, "devices", problems))
-    ReadDevices(*devices, problems, spec);
+    ReadGpuSelectors(*devices, problems, spec);
   const Node* enabled = Require(node, "mig-enabled", problems);
   const Node* wanted = node.Find("mig-devices");
   if (wanted != nullptr) ReadMigDevices(*wanted, problems, spec);
@@ -172,7 +172,7 @@ base::Result<MigConfigFile> MigConfigFile::Read(Document document) {
   if (root.IsNull()) return file;
   Problems problems(file.document_);
   if (ExpectMap(root, problems, "the configuration file")) {
-    RejectUnknownKeys(root, kTopKeys, problems);
+    RejectUnknownKeys(root, kMigConfigKeys, problems);
     RequireVersion(root, "v1", problems);
     if (const Node* configs = root.Find("mig-configs"))
       ReadConfigs(*configs, problems, file.configs_);

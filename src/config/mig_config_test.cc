@@ -7,23 +7,23 @@ namespace {
 
 constexpr const char* kHead = "version: v1\nmig-configs:\n  x:\n";
 
-base::Result<MigConfigFile> Parse(std::string text) {
+base::Result<MigConfigFile> ParseMig(std::string text) {
   return MigConfigFile::Parse(std::move(text), "mig.yaml");
 }
 
-std::string ProblemsOf(std::string text) {
-  const base::Result<MigConfigFile> file = Parse(std::move(text));
+std::string MigConfigProblems(std::string text) {
+  const base::Result<MigConfigFile> file = ParseMig(std::move(text));
   return file.ok() ? "" : file.error().message();
 }
 
 // The first entry of configuration "x", or a failure.
 MigSpec SpecOf(const std::string& entry) {
-  const base::Result<MigConfigFile> file = Parse(kHead + entry);
+  const base::Result<MigConfigFile> file = ParseMig(kHead + entry);
   EXPECT_TRUE(file.ok()) << file.error().message();
   return file.ok() ? file->configs().front().specs.front() : MigSpec{};
 }
 
-std::vector<std::pair<std::string, std::uint32_t>> DevicesOf(const MigSpec& spec) {
+std::vector<std::pair<std::string, std::uint32_t>> CountsOf(const MigSpec& spec) {
   std::vector<std::pair<std::string, std::uint32_t>> devices;
   for (const MigDeviceCount& device : spec.mig_devices)
     devices.emplace_back(device.profile, device.count);
@@ -31,7 +31,7 @@ std::vector<std::pair<std::string, std::uint32_t>> DevicesOf(const MigSpec& spec
 }
 
 TEST(MigConfig, ReadsAllFields) {
-  const auto file = Parse(
+  const auto file = ParseMig(
       "version: v1\n"
       "mig-configs:\n"
       "  all-disabled:\n"
@@ -59,7 +59,7 @@ TEST(MigConfig, ReadsAllFields) {
   ASSERT_EQ(spec.devices.size(), 2U);
   EXPECT_EQ(spec.devices[1].ToString(), "GPU 3");
   EXPECT_TRUE(spec.mig_enabled);
-  EXPECT_EQ(DevicesOf(spec),
+  EXPECT_EQ(CountsOf(spec),
             (std::vector<std::pair<std::string, std::uint32_t>>{{"1g.5gb", 2}, {"3g.20gb", 0}}));
   EXPECT_EQ(spec.place.line, 7);
   EXPECT_EQ(spec.mig_devices[1].place.line, 12);
@@ -67,7 +67,7 @@ TEST(MigConfig, ReadsAllFields) {
 }
 
 TEST(MigConfig, ReadsJson) {
-  const auto file = Parse(
+  const auto file = ParseMig(
       R"({"version":"v1","mig-configs":{"x":[{"devices":"all","mig-enabled":true,"mig-devices":{"1g.5gb":7}}]}})");
   ASSERT_TRUE(file.ok()) << file.error().message();
   EXPECT_EQ(file->configs()[0].specs[0].mig_devices[0].count, 7U);
@@ -75,7 +75,7 @@ TEST(MigConfig, ReadsJson) {
 
 TEST(MigConfig, AcceptsFilesWithoutConfigurations) {
   for (const char* text : {"", "version: v1\n", "# nothing\n"}) {
-    const auto file = Parse(text);
+    const auto file = ParseMig(text);
     ASSERT_TRUE(file.ok()) << text;
     EXPECT_TRUE(file->configs().empty()) << text;
   }
@@ -222,12 +222,13 @@ TEST(MigConfig, RefusesWhatItDoesNotUnderstand) {
        "    1 | - version: v1\n"
        "      | ^ write it as \"key: value\" lines"},
   };
-  for (const Case& c : cases) EXPECT_EQ(ProblemsOf(c.text), c.problems) << c.name;
+  for (const Case& c : cases) EXPECT_EQ(MigConfigProblems(c.text), c.problems) << c.name;
 }
 
 TEST(MigConfig, RefusesControlCharactersInNames) {
   EXPECT_EQ(
-      ProblemsOf("version: v1\nmig-configs:\n  \"a\\nb\": [{devices: all, mig-enabled: false}]\n"),
+      MigConfigProblems(
+          "version: v1\nmig-configs:\n  \"a\\nb\": [{devices: all, mig-enabled: false}]\n"),
       "mig.yaml:3:3: the name \"a\\nb\" holds a control character\n"
       "    3 |   \"a\\nb\": [{devices: all, mig-enabled: false}]\n"
       "      |   ^^^^^^ it stands in unit files and logs: use letters, digits, \".\", \"-\" and "
@@ -235,13 +236,13 @@ TEST(MigConfig, RefusesControlCharactersInNames) {
 }
 
 TEST(MigConfig, ReportsAllProblemsAtOnce) {
-  EXPECT_EQ(ProblemsOf("version: v1\n"
-                       "mig-configs:\n"
-                       "  x:\n"
-                       "    - devices: [0]\n"
-                       "      mig-enabled: true\n"
-                       "    - mig-enabled: true\n"
-                       "      mig-devices: {1g.5bg: 7}\n"),
+  EXPECT_EQ(MigConfigProblems("version: v1\n"
+                              "mig-configs:\n"
+                              "  x:\n"
+                              "    - devices: [0]\n"
+                              "      mig-enabled: true\n"
+                              "    - mig-enabled: true\n"
+                              "      mig-devices: {1g.5bg: 7}\n"),
             "mig.yaml:5:20: \"mig-enabled\" is true, but \"mig-devices\" is missing\n"
             "    5 |       mig-enabled: true\n"
             "      |                    ^^^^ add \"mig-devices: {}\" for MIG on without devices\n"
@@ -255,7 +256,7 @@ TEST(MigConfig, ReportsAllProblemsAtOnce) {
 }
 
 TEST(MigConfig, SelectsAConfigurationByName) {
-  const auto file = Parse(
+  const auto file = ParseMig(
       "version: v1\n"
       "mig-configs:\n"
       "  all-disabled: [{devices: all, mig-enabled: false}]\n"
@@ -281,13 +282,14 @@ TEST(MigConfig, SelectsAConfigurationByName) {
 }
 
 TEST(MigConfig, TakesTheOnlyConfiguration) {
-  const auto file = Parse("version: v1\nmig-configs: {x: [{devices: all, mig-enabled: false}]}\n");
+  const auto file =
+      ParseMig("version: v1\nmig-configs: {x: [{devices: all, mig-enabled: false}]}\n");
   ASSERT_TRUE(file.ok());
   const auto only = file->Select("");
   ASSERT_TRUE(only.ok());
   EXPECT_EQ((*only)->name, "x");
 
-  const auto empty = Parse("version: v1\n");
+  const auto empty = ParseMig("version: v1\n");
   ASSERT_TRUE(empty.ok());
   const auto none = empty->Select("");
   ASSERT_FALSE(none.ok());

@@ -13,23 +13,45 @@ void Problems::Add(const Node& node, std::string message, std::string hint) {
   problems_.push_back({node.line, node.column, node.length, std::move(message), std::move(hint)});
 }
 
-std::string Problems::Render() const {
+std::string Problems::Describe(const Node& node) const {
+  if (quoting_ == Quoting::kNothing && node.IsScalar()) return "a text";
+  return config::Describe(node);
+}
+
+std::vector<const Problems::Problem*> Problems::Sorted() const {
   std::vector<const Problem*> sorted;
   for (const Problem& problem : problems_) sorted.push_back(&problem);
   std::stable_sort(sorted.begin(), sorted.end(), [](const Problem* a, const Problem* b) {
     return std::tie(a->line, a->column) < std::tie(b->line, b->column);
   });
-  std::string text;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMaxShown); ++i) {
-    const Problem& problem = *sorted[i];
-    text += fmt::format(
-        "{}:{}:{}: {}\n{}\n", file_name_, problem.line, problem.column, problem.message,
-        base::Snippet(text_, problem.line, problem.column, problem.length, problem.hint));
-  }
+  return sorted;
+}
+
+std::string Problems::RenderOne(const Problem& problem) const {
+  const std::string what =
+      fmt::format("{}:{}:{}: {}", file_name_, problem.line, problem.column, problem.message);
+  if (quoting_ == Quoting::kNothing)
+    return problem.hint.empty() ? what : fmt::format("{}; {}", what, problem.hint);
+  return fmt::format(
+      "{}\n{}", what,
+      base::Snippet(text_, problem.line, problem.column, problem.length, problem.hint));
+}
+
+std::vector<std::string> Problems::RenderEach() const {
+  std::vector<std::string> texts;
+  const std::vector<const Problem*> sorted = Sorted();
+  for (std::size_t i = 0; i < std::min(sorted.size(), kMaxShown); ++i)
+    texts.push_back(RenderOne(*sorted[i]));
   if (sorted.size() > kMaxShown) {
     const std::size_t more = sorted.size() - kMaxShown;
-    text += fmt::format("{}: {} more problem{}\n", file_name_, more, more == 1 ? "" : "s");
+    texts.push_back(fmt::format("{}: {} more problem{}", file_name_, more, more == 1 ? "" : "s"));
   }
+  return texts;
+}
+
+std::string Problems::Render() const {
+  std::string text;
+  for (const std::string& each : RenderEach()) text += each + "\n";
   return text;
 }
 

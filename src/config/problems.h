@@ -17,13 +17,16 @@ class Problems {
 
   // The document must outlive this.
   explicit Problems(const Document& document)
-      : text_(document.text()), file_name_(document.file_name()) {}
+      : Problems(document.text(), document.file_name(), document.quoting()) {}
   // For problems of a text that is no document: both must outlive this.
-  Problems(std::string_view text, std::string_view file_name)
-      : text_(text), file_name_(file_name) {}
+  Problems(std::string_view text, std::string_view file_name, Quoting quoting = Quoting::kLines)
+      : text_(text), file_name_(file_name), quoting_(quoting) {}
 
   // `message` says what is wrong, `hint` what to do; the hint stands behind the carets.
   void Add(const Node& node, std::string message, std::string hint = "");
+
+  // As config::Describe, as far as it may be told: for messages.
+  [[nodiscard]] std::string Describe(const Node& node) const;
 
   [[nodiscard]] bool empty() const { return problems_.empty(); }
   [[nodiscard]] std::size_t size() const { return problems_.size(); }
@@ -34,8 +37,12 @@ class Problems {
   //       7 |         1g.18bg: 7
   //         |         ^^^^^^^ did you mean "1g.18gb"?
   //
-  // and, beyond the first twenty, how many more. Empty when there are none.
+  // and, beyond the first twenty, how many more. Empty when there are none. Where nothing is
+  // quoted, the first line alone, with the hint behind a semicolon.
   [[nodiscard]] std::string Render() const;
+
+  // The same, each by itself and without the newline at its end.
+  [[nodiscard]] std::vector<std::string> RenderEach() const;
 
   // Success when empty, else kInvalid with the rendering as the message.
   [[nodiscard]] base::Result<void> ToResult() const;
@@ -45,8 +52,12 @@ class Problems {
     int line, column, length;
     std::string message, hint;
   };
+  [[nodiscard]] std::vector<const Problem*> Sorted() const;
+  [[nodiscard]] std::string RenderOne(const Problem& problem) const;
+
   std::string_view text_;
   std::string_view file_name_;
+  Quoting quoting_;
   std::vector<Problem> problems_;
 };
 

@@ -23,6 +23,13 @@ using model::GpuInstanceProfile;
 
 constexpr std::string_view kFolder = "data/products/", kSuffix = ".yaml";
 
+std::vector<const BuiltInFile*> ProductFiles() {
+  std::vector<const BuiltInFile*> files;
+  for (const BuiltInFile& file : BuiltInFiles())
+    if (file.path.starts_with(kFolder)) files.push_back(&file);
+  return files;
+}
+
 std::string ProductOf(const BuiltInFile& file) {
   std::string_view name = file.path;
   name.remove_prefix(kFolder.size());
@@ -65,6 +72,20 @@ model::Architecture ArchitectureNamed(std::string_view word) {
   return model::Architecture::kUnknown;
 }
 
+model::Memory IdleMemory(model::Bytes total, model::Bytes reserved) {
+  return {total, reserved, model::Bytes(0), model::Bytes(total.value() - reserved.value())};
+}
+
+// "8.0".
+void SetCapability(std::string_view text, model::Gpu& gpu) {
+  const std::size_t dot = std::min(text.find('.'), text.size());
+  const auto major = base::ParseUnsigned(text.substr(0, dot));
+  const auto minor = base::ParseUnsigned(text.substr(std::min(dot + 1, text.size())));
+  if (!major || !minor) return;
+  gpu.compute_major = static_cast<int>(*major);
+  gpu.compute_minor = static_cast<int>(*minor);
+}
+
 GpuInstanceProfile ReadProfile(FactReader& facts, const Node& row, model::Bytes total) {
   GpuInstanceProfile profile;
   profile.constant = model::ProfileConstant(facts.Column(row, "constant"));
@@ -101,7 +122,13 @@ base::Result<model::Gpu> ReadProduct(const BuiltInFile& file) {
   gpu.name = fact("name").text;
   gpu.architecture = ArchitectureNamed(fact("architecture").text);
   gpu.pci_device_id = static_cast<std::uint32_t>(facts.Number(fact("pci_device_id")));
+  gpu.pci_class = static_cast<std::uint32_t>(facts.Number(fact("pci_class")));
   const model::Bytes total(facts.Number(fact("memory_total")));
+  // Of some boards nobody has published what the driver keeps.
+  const Node* reserved = root.Find("memory_reserved");
+  gpu.memory = IdleMemory(
+      total, model::Bytes(reserved != nullptr ? facts.Number(facts.At(*reserved, "value")) : 0));
+  SetCapability(fact("compute_capability").text, gpu);
   if (const Node* mig = root.Find("mig")) {
     gpu.mig.emplace();
     gpu.mig->memory_slices = facts.Column(facts.At(*mig, "memory_slices"), "value");
@@ -126,17 +153,17 @@ std::string Folded(std::string_view name) {
 
 std::vector<std::string> ProductNames() {
   std::vector<std::string> names;
-  for (const BuiltInFile& file : BuiltInFiles()) names.push_back(ProductOf(file));
+  for (const BuiltInFile* file : ProductFiles()) names.push_back(ProductOf(*file));
   return names;
 }
 
 base::Result<model::Gpu> ProductGpu(std::string_view name) {
   const std::string wanted = Folded(name);
   std::vector<const BuiltInFile*> found;
-  for (const BuiltInFile& file : BuiltInFiles()) {
-    const std::string product = Folded(ProductOf(file));
-    if (product == wanted) return ReadProduct(file);
-    if (!wanted.empty() && base::WithoutPrefix(product, wanted)) found.push_back(&file);
+  for (const BuiltInFile* file : ProductFiles()) {
+    const std::string product = Folded(ProductOf(*file));
+    if (product == wanted) return ReadProduct(*file);
+    if (!wanted.empty() && base::WithoutPrefix(product, wanted)) found.push_back(file);
   }
   if (found.size() == 1) return ReadProduct(*found.front());
   if (found.size() > 1) {

@@ -9,7 +9,7 @@
 #include "base/files.h"
 #include "base/text.h"
 #include "config/problems.h"
-#include "config/toml.h"
+#include "config/toml/toml.h"
 
 namespace partita::config {
 namespace {
@@ -72,12 +72,12 @@ constexpr std::string_view kLdconfig = "nvidia-container-cli.ldconfig";
 constexpr std::array<std::string_view, 2> kDirectories = {
     "nvidia-container-cli.root", "nvidia-container-runtime.modes.cdi.spec-dirs"};
 
-void AddExpected(const Node& node, Problems& problems, std::string_view expected) {
+void AddExpectedInToml(const Node& node, Problems& problems, std::string_view expected) {
   problems.Add(node, fmt::format("expected {}, not {}", expected, Describe(node)));
 }
 
 // TOML tells texts and switches apart by their quotes.
-struct Reader {
+struct KeyReader {
   const Node& node;
   Problems& problems;
   Config& config;
@@ -90,29 +90,29 @@ struct Reader {
     if (IsText(node))
       config.*member = node.text;
     else
-      AddExpected(node, problems, "a text in quotes");
+      AddExpectedInToml(node, problems, "a text in quotes");
   }
   void operator()(std::vector<std::string> Config::*member) const {
-    if (!node.IsList()) return AddExpected(node, problems, "a list of texts");
+    if (!node.IsList()) return AddExpectedInToml(node, problems, "a list of texts");
     (config.*member).clear();
     for (const Node& item : node.items) {
       if (IsText(item))
         (config.*member).push_back(item.text);
       else
-        AddExpected(item, problems, "a text in quotes");
+        AddExpectedInToml(item, problems, "a text in quotes");
     }
   }
 
   [[nodiscard]] std::optional<bool> Switch() const {
     if (node.IsScalar() && !node.quoted && (node.text == "true" || node.text == "false"))
       return node.text == "true";
-    AddExpected(node, problems, "true or false");
+    AddExpectedInToml(node, problems, "true or false");
     return std::nullopt;
   }
   static bool IsText(const Node& node) { return node.IsScalar() && node.quoted; }
 };
 
-const ToolkitKey* FindKey(std::string_view key) {
+const ToolkitKey* FindToolkitKey(std::string_view key) {
   const auto found = std::find_if(kKeys.begin(), kKeys.end(),
                                   [&](const ToolkitKey& row) { return row.key == key; });
   return found == kKeys.end() ? nullptr : &*found;
@@ -141,9 +141,9 @@ class FileReader {
       const std::string key = prefix + entry.key.text;
       // "a.b" in quotes is one key, and none of ours.
       const bool dotted = entry.key.text.find('.') != std::string::npos;
-      const ToolkitKey* row = dotted ? nullptr : FindKey(key);
+      const ToolkitKey* row = dotted ? nullptr : FindToolkitKey(key);
       if (row != nullptr) {
-        std::visit(Reader{entry.value, problems_, config_}, row->member);
+        std::visit(KeyReader{entry.value, problems_, config_}, row->member);
         if (std::find(kDirectories.begin(), kDirectories.end(), key) != kDirectories.end())
           CheckAbsolute(entry.value);
       } else if (dotted || !IsTable(key)) {
@@ -151,7 +151,7 @@ class FileReader {
       } else if (entry.value.IsMap()) {
         ReadTable(entry.value, key + ".");
       } else {
-        AddExpected(entry.value, problems_, "a table");
+        AddExpectedInToml(entry.value, problems_, "a table");
       }
     }
   }

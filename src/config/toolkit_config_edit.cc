@@ -124,7 +124,7 @@ struct ValueOf {
   }
 };
 
-Result<const ToolkitKey*> FindKey(const std::string& key) {
+Result<const ToolkitKey*> KnownKey(const std::string& key) {
   std::vector<std::string> known;
   for (const ToolkitKey& row : ToolkitKeys()) {
     if (row.key == key) return &row;
@@ -157,7 +157,7 @@ Result<void> SetToolkitKey(TomlText& file, std::string_view assignment) {
   const std::string key(base::Trim(assignment.substr(0, equals)));
   std::optional<std::string> value;
   if (equals != std::string_view::npos) value = std::string(assignment.substr(equals + 1));
-  TRY(row, FindKey(key));
+  TRY(row, KnownKey(key));
   TRY(written, std::visit(ValueOf{value}, row->member), "{}", key);
   TomlPath path;
   for (const std::string_view part : base::Split(key, '.')) path.emplace_back(part);

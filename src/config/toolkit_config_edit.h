@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "config/toml_edit.h"
+#include "config/toml/edit.h"
 
 namespace partita::config {
 

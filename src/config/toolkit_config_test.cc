@@ -11,27 +11,27 @@
 namespace partita::config {
 namespace {
 
-struct Read {
+struct ToolkitConfigRead {
   base::Result<ToolkitConfig> config;
   std::vector<std::string> warnings;
 };
-Read ReadText(std::string text) {
+ToolkitConfigRead ReadText(std::string text) {
   std::vector<std::string> warnings;
   auto config = ReadToolkitConfig(std::move(text), "config.toml", &warnings);
   return {std::move(config), std::move(warnings)};
 }
-ToolkitConfig Good(std::string text) {
-  Read read = ReadText(std::move(text));
+ToolkitConfig GoodToolkitConfig(std::string text) {
+  ToolkitConfigRead read = ReadText(std::move(text));
   EXPECT_TRUE(read.config.ok()) << read.config.error().ToString();
   EXPECT_EQ(read.warnings, std::vector<std::string>());
   return *std::move(read.config);
 }
 std::string Wrong(std::string text) {
-  const Read read = ReadText(std::move(text));
+  const ToolkitConfigRead read = ReadText(std::move(text));
   return read.config.ok() ? "(no error)" : read.config.error().ToString();
 }
 
-TEST(ToolkitConfig, AnEmptyFileIsTheDefaults) { EXPECT_EQ(Good(""), ToolkitConfig{}); }
+TEST(ToolkitConfig, AnEmptyFileIsTheDefaults) { EXPECT_EQ(GoodToolkitConfig(""), ToolkitConfig{}); }
 
 // What the reference's package installs.
 constexpr const char* kInstalled = R"(#accept-nvidia-visible-devices-as-volume-mounts = false
@@ -71,7 +71,7 @@ path = "nvidia-ctk"
 )";
 
 TEST(ToolkitConfig, TheInstalledFileSaysTheDefaults) {
-  EXPECT_EQ(Good(kInstalled), ToolkitConfig{});
+  EXPECT_EQ(GoodToolkitConfig(kInstalled), ToolkitConfig{});
 }
 
 TEST(ToolkitConfig, EveryKeyReachesItsOwnMember) {
@@ -100,14 +100,14 @@ TEST(ToolkitConfig, EveryKeyReachesItsOwnMember) {
           }
         },
         row.member);
-    EXPECT_EQ(Good(std::string(row.key) + " = " + value + "\n"), expected) << row.key;
+    EXPECT_EQ(GoodToolkitConfig(std::string(row.key) + " = " + value + "\n"), expected) << row.key;
     EXPECT_TRUE(rest.insert(std::string(row.key)).second) << row.key;
   }
   EXPECT_EQ(rest.size(), 39U);
 }
 
 TEST(ToolkitConfig, UnknownKeysAreWarnings) {
-  const Read read = ReadText(
+  const ToolkitConfigRead read = ReadText(
       "swarm-resources = \"A\"\n[nvidia-container-runtime]\nmode = \"cdi\"\n[future.table]\nx = "
       "1\n");
   ASSERT_TRUE(read.config.ok());
@@ -120,7 +120,7 @@ TEST(ToolkitConfig, UnknownKeysAreWarnings) {
 }
 
 TEST(ToolkitConfig, ADotInQuotesIsNoTable) {
-  const Read read = ReadText("\"nvidia-container-cli.ldconfig\" = \"/x\"\n");
+  const ToolkitConfigRead read = ReadText("\"nvidia-container-cli.ldconfig\" = \"/x\"\n");
   ASSERT_TRUE(read.config.ok());
   EXPECT_EQ(*read.config, ToolkitConfig{});
   EXPECT_EQ(read.warnings.size(), 1U);
@@ -149,8 +149,9 @@ TEST(ToolkitConfig, LdconfigIsTheHosts) {
   EXPECT_NE(Wrong("[nvidia-container-cli]\nldconfig = \"@../ldconfig\"\n")
                 .find("\"@../ldconfig\" is no path of the host"),
             std::string::npos);
-  EXPECT_EQ(Good(own + "[features]\nallow-ldconfig-from-container = true\n").cli_ldconfig,
-            "/sbin/ldconfig");
+  EXPECT_EQ(
+      GoodToolkitConfig(own + "[features]\nallow-ldconfig-from-container = true\n").cli_ldconfig,
+      "/sbin/ldconfig");
 }
 
 TEST(ToolkitConfig, DirectoriesAreAbsolute) {
@@ -160,7 +161,7 @@ TEST(ToolkitConfig, DirectoriesAreAbsolute) {
   EXPECT_NE(Wrong("nvidia-container-runtime.modes.cdi.spec-dirs = [\"/etc/cdi\", \"cdi\"]\n")
                 .find("\"cdi\" is not an absolute path"),
             std::string::npos);
-  EXPECT_EQ(Good("nvidia-container-cli.root = \"\"\n").cli_root, "");
+  EXPECT_EQ(GoodToolkitConfig("nvidia-container-cli.root = \"\"\n").cli_root, "");
 }
 
 TEST(ToolkitConfig, AFileMayBeAbsentUnlessItIsRequired) {

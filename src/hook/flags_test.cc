@@ -9,7 +9,7 @@ constexpr Flag kTable[] = {
     {"folder", Takes::kValues}, {"path", Takes::kValue}, {"debug", Takes::kNothing}};
 using Words = std::vector<std::string>;
 
-std::string Told(const Words& words) {
+std::string FlagsError(const Words& words) {
   const base::Result<Flags> flags = Flags::Parse(words, kTable);
   return flags.ok() ? "(no error)" : flags.error().ToString();
 }
@@ -24,10 +24,10 @@ TEST(Flags, AreReadInEverySpelling) {
 }
 
 TEST(Flags, UnknownOnesAreErrors) {
-  EXPECT_EQ(Told({"--bogus"}), "there is no flag \"--bogus\"");
-  EXPECT_EQ(Told({"--path"}), "the flag --path needs a value");
-  EXPECT_EQ(Told({"word"}), "\"word\" is no flag");
-  EXPECT_EQ(Told({"--"}), "\"--\" is no flag");
+  EXPECT_EQ(FlagsError({"--bogus"}), "there is no flag \"--bogus\"");
+  EXPECT_EQ(FlagsError({"--path"}), "the flag --path needs a value");
+  EXPECT_EQ(FlagsError({"word"}), "\"word\" is no flag");
+  EXPECT_EQ(FlagsError({"--"}), "\"--\" is no flag");
 }
 
 }  // namespace

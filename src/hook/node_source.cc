@@ -98,7 +98,7 @@ base::Result<cdi::NodeDevices> Parse(std::string_view text) {
   return cdi::NodeDevicesFrom(value);
 }
 
-base::Result<std::string> ProgramOf(const NodeSource& source) {
+base::Result<std::string> PartitaOf(const NodeSource& source) {
   if (!source.partita.empty()) return source.partita;
   TRY(self, base::ReadLink("/proc/self/exe"));
   return fmt::format("{}/partita", self.substr(0, self.rfind('/')));
@@ -124,7 +124,7 @@ base::Result<cdi::NodeDevices> ReadPublished(const NodeSource& source) {
 
 base::Result<std::string> CallPartita(const NodeSource& source,
                                       std::vector<std::string> arguments) {
-  TRY(program, ProgramOf(source));
+  TRY(program, PartitaOf(source));
   if (!source.driver_root.empty()) {
     arguments.emplace_back("--driver-root");
     arguments.push_back(source.driver_root);
@@ -149,7 +149,7 @@ base::Result<std::string> CallPartita(const NodeSource& source,
 
 base::Result<cdi::NodeDevices> AskPartita(const NodeSource& source) {
   TRY(text, CallPartita(source, {"cdi", "jit"}));
-  TRY(program, ProgramOf(source));
+  TRY(program, PartitaOf(source));
   TRY(node, Parse(text), "{} cdi jit", program);
   return node;
 }

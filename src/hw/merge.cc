@@ -18,6 +18,7 @@ bool IsVfio(const sysfs::PciGpu& gpu) {
 void FillFromBus(const sysfs::PciGpu& bus, model::Gpu& gpu) {
   if (gpu.pci_device_id == 0) gpu.pci_device_id = bus.device_id;
   if (gpu.pci_subsystem_id == 0) gpu.pci_subsystem_id = bus.subsystem_id;
+  gpu.pci_class = bus.pci_class;
   if (!gpu.irq) gpu.irq = bus.irq;
   gpu.numa_node = bus.numa_node;
   gpu.pci_path = bus.path;

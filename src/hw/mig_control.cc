@@ -12,7 +12,8 @@
 #include "hw/gpu_reset.h"
 #include "hw/nvml/device_calls.h"
 #include "hw/nvml/errors.h"
-#include "model/mig_compute_profile.h"
+#include "hw/nvml/job_fault.h"
+#include "model/mig/compute_profile.h"
 
 namespace partita::hw {
 namespace {
@@ -218,35 +219,6 @@ bool MayMeanAReload(int code) {
   return nvml::MeansSessionLost(code) || code == nvml::NVML_ERROR_UNKNOWN;
 }
 
-// Why a job did not run to its end.
-base::Error ErrorOf(const nvml::Driver::Report& report) {
-  using base::ErrorCode;
-  using nvml::Outcome;
-  switch (report.outcome) {
-    case Outcome::kDone:
-    case Outcome::kHung: break;
-    case Outcome::kQuarantined:
-    case Outcome::kStuck:
-      return base::Error(ErrorCode::kUnavailable, "an earlier driver call has not come back")
-          .WithHint("see the kernel log, then reboot the node");
-    case Outcome::kCrowded:
-      return base::Error(ErrorCode::kUnavailable, "the GPU is slow and too many calls wait for it")
-          .WithHint("see the kernel log, then try again");
-    case Outcome::kReleased:
-    case Outcome::kStopped:
-      return base::Error(ErrorCode::kUnavailable, "the driver is released for another change")
-          .WithHint("try again when that is done");
-    case Outcome::kNoThread:
-      return base::Error(ErrorCode::kUnavailable, "no thread could be started for it")
-          .WithHint("end some programs, or allow more: ulimit -u, pids.max of the cgroup");
-    case Outcome::kNoDriver: return *report.error;
-  }
-  const double seconds = std::chrono::duration<double>(report.limit).count();
-  return base::MakeError(ErrorCode::kTimeout, "{} did not come back within {:g} s",
-                         report.function.empty() ? "the driver" : report.function, seconds)
-      .WithHint("see the kernel log, then reset the GPU or reboot the node");
-}
-
 base::Result<void> WithoutValue(const base::Result<bool>& result) {
   if (!result.ok()) return result.error();
   return {};
@@ -287,7 +259,7 @@ class MigControl::Impl {
         [=, change = std::move(change)](const nvml::Session& session, CallWatch& watch) {
           answer->Set(session.generation(), Converse<Value>(session, watch, pci, limit, change));
         });
-    if (!report.Done()) return ErrorOf(report);
+    if (!report.Done()) return nvml::ErrorFrom(report);
     const std::scoped_lock lock(answer->mutex);
     base::Result<Value>& result = *answer->value;
     // The driver went away under us: the next call is through a new session.

@@ -181,6 +181,14 @@ struct RowRemapping {
   bool operator==(const RowRemapping&) const = default;
 };
 
+// The NVLink fabric of a GPU whose links end in switches, perhaps of other machines as well.
+struct Fabric {
+  bool joined = false;  // its manager has let the GPU in, and without an error
+  std::string cluster;  // a UUID, in lower case; empty: none was given
+  std::uint32_t clique = 0;
+  bool operator==(const Fabric&) const = default;
+};
+
 // Why a GPU that is there cannot be used, be trusted or be fully read.
 enum class FaultKind : std::uint8_t {
   kLost,            // NVML: GPU is lost
@@ -208,6 +216,7 @@ struct Gpu {
   PciAddress pci;  // all zero, a host bridge's, when nobody can say where this GPU is
   std::uint32_t pci_device_id = 0;  // (device << 16) | vendor
   std::uint32_t pci_subsystem_id = 0;
+  std::uint32_t pci_class = 0;  // 0x030200; 0: not a display controller, or nobody can say
   std::optional<std::string> serial, part_number, vbios;
   std::optional<std::uint32_t> module_id;
   std::optional<int> numa_node;
@@ -229,7 +238,9 @@ struct Gpu {
   std::optional<UncorrectedErrors> uncorrected_errors;  // absent: no ECC, or it is off
   std::optional<RowRemapping> row_remapping;  // absent before Ampere, and while MIG hides it
   std::optional<std::uint32_t> addressing_mode, virtualization_mode;
-  std::optional<Mig> mig;                // absent: this GPU cannot do MIG…
+  std::optional<std::uint32_t> recovery_action;  // field 230; 0: none. Absent before driver 570
+  std::optional<Fabric> fabric;                  // absent: this GPU has none
+  std::optional<Mig> mig;                        // absent: this GPU cannot do MIG…
   std::optional<base::Error> mig_error;  // …unless this says why `mig` is absent or has gaps
 
   Readings readings;

@@ -77,6 +77,7 @@ PARTITA_FIELDS(Readings,
                F(performance_state));
 PARTITA_FIELDS(UncorrectedErrors, F(since_reset), F(in_all));
 PARTITA_FIELDS(RowRemapping, F(corrected), F(uncorrected), F(pending), F(failed));
+PARTITA_FIELDS(Fabric, F(joined), F(cluster), F(clique));
 PARTITA_FIELDS(Fault, F(kind), F(text));
 PARTITA_FIELDS(Gpu,
                F(index),
@@ -86,6 +87,7 @@ PARTITA_FIELDS(Gpu,
                F(pci),
                F(pci_device_id),
                F(pci_subsystem_id),
+               F(pci_class),
                F(serial),
                F(part_number),
                F(vbios),
@@ -112,6 +114,8 @@ PARTITA_FIELDS(Gpu,
                F(row_remapping),
                F(addressing_mode),
                F(virtualization_mode),
+               F(recovery_action),
+               F(fabric),
                F(mig),
                F(mig_error),
                F(readings),

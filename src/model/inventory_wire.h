@@ -10,7 +10,7 @@
 
 namespace partita::model {
 
-inline constexpr std::uint64_t kInventoryWireVersion = 1;
+inline constexpr std::uint64_t kInventoryWireVersion = 2;
 
 // What is read back equals what was written, also through JSON.
 [[nodiscard]] base::Value ToWire(const Inventory& inventory);

@@ -140,11 +140,11 @@ TEST(InventoryWire, SaysWhereSomethingIsWrong) {
 }
 
 TEST(InventoryWire, RefusesAnotherVersionByName) {
-  const auto other = FromWire(Value::Map().Set("version", 2U).Set("node", "of a later form"));
-  EXPECT_EQ(other.error().ToString(), "an inventory of version 2, and 1 is known here");
+  const auto other = FromWire(Value::Map().Set("version", 3U).Set("node", "of a later form"));
+  EXPECT_EQ(other.error().ToString(), "an inventory of version 3, and 2 is known here");
   EXPECT_EQ(other.error().code(), ErrorCode::kUnsupported);
   EXPECT_EQ(FromWire(Value::Map()).error().ToString(),
-            "an inventory of no version, and 1 is known here");
+            "an inventory of no version, and 2 is known here");
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/inventory.h"
+#include "model/mps_domain.h"
 
 namespace partita::model {
 
@@ -25,6 +27,7 @@ struct NodeReport {
   std::size_t gpus_on_node = 0;  // more than the inventory holds when --gpu selected some
   Inventory inventory;
   StaleGpus stale = {};
+  std::vector<MpsDomain> mps = {};  // where the agent was asked
 };
 
 }  // namespace partita::model

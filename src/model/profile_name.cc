@@ -30,13 +30,13 @@ bool IsAttribute(std::string_view text) {
 }
 
 // "3g" with unit "g" is 3.
-std::optional<std::uint64_t> Number(std::string_view text, std::string_view unit) {
+std::optional<std::uint64_t> NumberBefore(std::string_view text, std::string_view unit) {
   if (!text.ends_with(unit)) return std::nullopt;
   return base::ParseUnsigned(text.substr(0, text.size() - unit.size()));
 }
 
 std::optional<std::uint32_t> Slices(std::string_view text, std::string_view unit) {
-  const std::optional<std::uint64_t> number = Number(text, unit);
+  const std::optional<std::uint64_t> number = NumberBefore(text, unit);
   if (!number || *number > std::numeric_limits<std::uint32_t>::max()) return std::nullopt;
   return static_cast<std::uint32_t>(*number);
 }
@@ -45,7 +45,7 @@ std::optional<std::uint32_t> Slices(std::string_view text, std::string_view unit
 std::optional<ProfileName> Sizes(std::span<const std::string_view> fields) {
   if (fields.size() != 2 && fields.size() != 3) return std::nullopt;
   const std::optional<std::uint32_t> gpu = Slices(fields[fields.size() - 2], "g");
-  const std::optional<std::uint64_t> gigabytes = Number(fields.back(), "gb");
+  const std::optional<std::uint64_t> gigabytes = NumberBefore(fields.back(), "gb");
   const std::optional<std::uint32_t> compute = fields.size() == 3 ? Slices(fields[0], "c") : gpu;
   if (!gpu || !gigabytes || !compute) return std::nullopt;
   return ProfileName{.compute_slices = *compute,

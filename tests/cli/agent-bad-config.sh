@@ -12,9 +12,9 @@ page /readyz
 shows 503 "[-] config: $PARTITA_CONFIG_FILE is bad and no good one is known" "not ready"
 page /healthz
 shows 200
-echo "$good_config" >"$PARTITA_CONFIG_FILE"
+configure "$good_config"
 run 0 partita config reload
-await it STATUS=running
+await it "STATUS=running*"
 page /readyz
 shows 200
 

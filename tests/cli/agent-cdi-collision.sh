@@ -10,7 +10,7 @@ run 0 on_node partita cdi generate "$PARTITA_CDI_DIR/other.json"
 start_agent it
 await it READY=1
 logged it "CDI files are not up to date" "$PARTITA_CDI_DIR/other.json defines devices of nvidia.com/gpu too"
-[ "$(ls "$PARTITA_CDI_DIR")" = other.json ] || fail "something was written: $(ls "$PARTITA_CDI_DIR")"
+[ ! -e "$PARTITA_CDI_DIR/nvidia.yaml" ] || fail "it was written all the same: $(ls "$PARTITA_CDI_DIR")"
 page /readyz
 shows 200 "other.json defines devices"
 rm "$PARTITA_CDI_DIR/other.json"

@@ -14,4 +14,4 @@ start_agent again
 await again READY=1
 after=$(stat -c '%i %Y %s' "$PARTITA_CDI_DIR/nvidia.yaml")
 [ "$before" = "$after" ] || fail "the file was written anew: $before, then $after"
-[ "$(ls -A "$PARTITA_CDI_DIR")" = nvidia.yaml ] || fail "something was left: $(ls -A "$PARTITA_CDI_DIR")"
+[ "$(ls -A "$PARTITA_CDI_DIR" | xargs)" = "k8s.device-plugin.nvidia.com-gpu.json nvidia.yaml" ] || fail "something was left: $(ls -A "$PARTITA_CDI_DIR")"

@@ -24,13 +24,13 @@ run 0 on_node partita cdi generate
 cmp "$work/out" "$spec" || fail "the agent's file is another than the command's"
 
 # Another configuration is another file, beside this one.
-echo "$good_config
-cdi: {management: true}" >"$PARTITA_CONFIG_FILE"
+configure "$good_config
+cdi: {management: true}"
 management=$PARTITA_CDI_DIR/management.nvidia.com-gpu.yaml
 until_true grep -qs "kind: management.nvidia.com/gpu" "$management"
 
 # And no longer wanted, it goes.
-echo "$good_config" >"$PARTITA_CONFIG_FILE"
+configure "$good_config"
 until_true test ! -e "$management"
 
 # Without any device the old file stays, and somebody says so.

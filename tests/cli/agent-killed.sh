@@ -12,7 +12,7 @@ ended it 137
 run 1 partita config reload
 complains "no agent answers at $work/run/agent.sock" "start it: systemctl start partita-agent, or partita agent in another terminal"
 start_agent again
-await again STATUS=running
+await again "STATUS=running*"
 run 0 partita config reload
 page /readyz
 shows 200

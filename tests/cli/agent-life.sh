@@ -6,7 +6,7 @@ source "$(dirname "$0")/agent_common.sh"
 
 WATCHDOG_USEC=100000 start_agent it
 await it READY=1
-await it STATUS=running
+await it "STATUS=running*"
 await it WATCHDOG=1
 [ "$(stat -c %a "$work/run/agent.sock")" = 600 ] || fail "others can reach the agent"
 page /healthz

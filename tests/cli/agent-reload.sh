@@ -12,7 +12,7 @@ mv "$PARTITA_CONFIG_FILE" "$work/etc/config.yaml"
 PARTITA_CONFIG_FILE=$work/link/config.yaml
 ln -s ../etc/config.yaml "$PARTITA_CONFIG_FILE"
 start_agent it
-await it STATUS=running
+await it "STATUS=running*"
 other=$work/other.sock
 printf 'version: partita/v1\nlisten: unix:%s\nlog: {format: json}\n' "$other" >"$PARTITA_CONFIG_FILE"
 kill -HUP "${agent[it]}"

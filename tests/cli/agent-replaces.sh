@@ -37,7 +37,7 @@ done
   cat "$work/it.log" >&2
   fail "it has not said what is stuck: ${problem:-nothing}"
 }
-await it STATUS=running
+await it "STATUS=running*"
 logged it "replacing this process" "never comes back"
 [ "$(grep -c 'agent starting' "$work/it.log")" -eq 2 ] || fail "it has not started anew"
 [ "$(grep -c "agent starting.*pid=$pid\$" "$work/it.log")" -eq 2 ] || fail "it is another process"

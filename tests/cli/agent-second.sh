@@ -16,7 +16,7 @@ ended third 0
 [ ! -e "$work/run/change.lock" ] || fail "an agent at rest locks changes"
 
 kill -9 "${agent[first]}"
-await second STATUS=running
+await second "STATUS=running*"
 run 0 partita config reload
 page /readyz
 shows 200

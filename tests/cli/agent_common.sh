@@ -7,6 +7,13 @@ good_config="version: partita/v1
 listen: unix:$http"
 echo "$good_config" >"$PARTITA_CONFIG_FILE"
 
+# configure TEXT: for an agent that runs. Whole at once: a file that is cut off first is empty for a moment, and that is
+# a configuration too, of defaults.
+configure() {
+  echo "$1" >"$PARTITA_CONFIG_FILE.new"
+  mv "$PARTITA_CONFIG_FILE.new" "$PARTITA_CONFIG_FILE"
+}
+
 # What stands before an agent's command: `agent_on=(partita-sim run --node NODE --)`, which it replaces.
 agent_on=()
 
@@ -82,3 +89,28 @@ until_true() {
 }
 
 page() { run 0 python3 -B "$source_root/tests/cli/http_get.py" "$http" "$1"; }
+
+# woken NAME: how often the agent's timer or descriptor of that name has woken it.
+woken() {
+  python3 -B - "$PARTITA_RUN_DIR/agent.sock" "$1" <<'PY'
+import json, socket, struct, sys
+peer = socket.socket(socket.AF_UNIX)
+peer.connect(sys.argv[1])
+asked = json.dumps({"version": 1, "method": "agent.state", "params": {}}).encode()
+peer.sendall(struct.pack(">I", len(asked)) + asked)
+length = struct.unpack(">I", peer.recv(4, socket.MSG_WAITALL))[0]
+state = json.loads(peer.recv(length, socket.MSG_WAITALL))["result"]
+print(sum(each["count"] for each in state["wakeUps"] if each["name"] == sys.argv[2]))
+PY
+}
+
+# until_health STATUS: of `partita health`, whose words are then there for `shows`.
+until_health() {
+  local status
+  while true; do
+    status=0
+    on_node partita health --width 400 >"$work/out" 2>"$work/err" || status=$?
+    [ "$status" -ne "$1" ] || return 0
+    [ "$SECONDS" -lt 50 ] || fail "health never ended with $1"
+  done
+}

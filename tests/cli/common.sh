@@ -9,6 +9,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/partita-cli.XXXXXX")
 export LC_ALL=C.UTF-8 TERM=xterm-256color PARTITA_SIM_DIR=$work/nodes
 export PARTITA_STATE_DIR=$work/state PARTITA_RUN_DIR=$work/run PARTITA_CDI_DIR=$work/cdi
 unset NO_COLOR PARTITA_OUTPUT PARTITA_COLOR PARTITA_DRIVER_ROOT PARTITA_LIBRARY PARTITA_HOST_ROOT
+# Whoever runs the tests may be in a cluster.
+unset KUBECONFIG KUBERNETES_SERVICE_HOST
 mkdir "$PARTITA_SIM_DIR"
 on_exit=()
 trap 'for step in "${on_exit[@]}"; do eval "$step" || true; done; rm -rf "$work"' EXIT

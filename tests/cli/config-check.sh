@@ -36,3 +36,27 @@ run 2 partita config check -f "$work/names.yaml"
 complains "$work/names.yaml:2:" "mig.configFile"
 printf 'version: v1\nmig-configs:\n  some:\n  - {devices: all, mig-enabled: false}\n' >"$work/mig.yaml"
 run 0 partita config check -f "$work/names.yaml"
+
+# The way to the API server: a file that is absent or cannot be read, with the line that names it; and what is wrong in it.
+printf 'version: partita/v1\nnode: {kubeconfig: %s}\n' "$work/kube" >"$work/way.yaml"
+run 2 partita config check -f "$work/way.yaml"
+silent out
+complains "$work/way.yaml:2:20: node.kubeconfig cannot be read: " "$work/kube" "No such file or directory" \
+  "    2 | node: {kubeconfig: $work/kube}" "      |                    ^^^" \
+  "name one that is there, or take the key out: then \$KUBECONFIG counts, or the pod's account"
+mkdir "$work/kube"
+run 2 partita config check -f "$work/way.yaml"
+complains "$work/way.yaml:2:20: node.kubeconfig cannot be read: "
+rmdir "$work/kube"
+printf 'apiVersion: v1\nkind: Config\n' >"$work/kube"
+run 2 partita config check -f "$work/way.yaml"
+complains "$work/way.yaml:2:20: node.kubeconfig: " "$work/kube:"
+cat >"$work/kube" <<YAML
+apiVersion: v1
+kind: Config
+clusters: [{name: c, cluster: {server: "https://127.0.0.1:1"}}]
+users: [{name: u, user: {token: t}}]
+contexts: [{name: x, context: {cluster: c, user: u}}]
+current-context: x
+YAML
+run 0 partita config check -f "$work/way.yaml"

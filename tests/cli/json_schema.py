@@ -3,7 +3,8 @@ that never happens."""
 
 import re
 
-TYPES = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict, "null": type(None)}
+TYPES = {"string": str, "integer": int, "number": (int, float), "boolean": bool, "array": list,
+         "object": dict, "null": type(None)}
 KNOWN = {"$schema", "$id", "title", "description", "$defs", "$ref", "type", "properties", "required",
          "additionalProperties", "items", "enum", "const", "pattern", "minimum", "oneOf"}
 

@@ -7,7 +7,8 @@ up dgx-a100-40
 agent_on=(partita-sim run --node "$node" --)
 start_agent it
 await it READY=1
-opened() { find "/proc/${agent[it]}/fd" -lname '/dev/nvidia*' | wc -l; }
+# Others of its descriptors may be closed meanwhile, of which find complains.
+opened() { (find "/proc/${agent[it]}/fd" -lname '/dev/nvidia*' 2>/dev/null || true) | wc -l; }
 before=$(opened)
 [ "$before" -gt 0 ] || fail "the agent has no session"
 run 0 on_node partita mig apply --gpu 3 --want 1g.5gb:7 --yes

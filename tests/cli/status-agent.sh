@@ -9,6 +9,9 @@ run 0 on_node partita mig apply --gpu 1 --want 3g.20gb,1g.5gb --yes
 agent_on=(partita-sim run --node "$node" --)
 start_agent it
 await it READY=1
+# Faults name the GPU, whoever looks.
+partita-sim set --node "$node" --gpu 3 ecc-volatile-uncorrected=2 ecc-aggregate-uncorrected=2 >/dev/null
+partita-sim set --node "$node" --gpu 4 rows-pending=yes >/dev/null
 
 # The document without what differs from one look to the next.
 lasting() {

@@ -10,46 +10,19 @@ look; ends with 1 where the agent and nvidia-smi differed at a quiet point, or a
 import ctypes
 import json
 import os
+import pathlib
 import signal
-import socket
-import struct
 import subprocess
 import sys
 import tempfile
 import time
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from support.control_socket import Control  # noqa: E402
+
 LOOK_SECONDS = 5
 LOAD_SECONDS = 20  # on, then as long off
 MEMORY = 1 << 30
-
-
-class Control:
-    """The agent's control socket, spoken without its code: length, then JSON."""
-
-    def __init__(self, path):
-        self._socket = socket.socket(socket.AF_UNIX)
-        self._socket.settimeout(30)
-        self._socket.connect(path)
-
-    def call(self, method):
-        text = json.dumps({"version": 1, "method": method, "params": {}}).encode()
-        self._socket.sendall(struct.pack(">I", len(text)) + text)
-        while True:
-            (size,) = struct.unpack(">I", self._read(4))
-            answer = json.loads(self._read(size))
-            if "error" in answer:
-                raise RuntimeError(f"{method}: {answer['error']}")
-            if "result" in answer:
-                return answer["result"]
-
-    def _read(self, size):
-        data = b""
-        while len(data) < size:
-            more = self._socket.recv(size - len(data))
-            if not more:
-                raise RuntimeError("the agent closed its socket")
-            data += more
-        return data
 
 
 def hold_memory():

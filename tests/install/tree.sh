@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# An installation has every file, its link acts as nvidia-mig-parted, the manual renders, completion
+# An installation has every file, its links act as NVIDIA's programs, the manual renders, completion
 # loads, units are right, and uninstall removes it all. Usage: tree.sh BUILD
 source "$(dirname "$0")/../cli/common.sh"
 build=$1
@@ -16,37 +16,37 @@ run 0 env DESTDIR="$root" cmake --install "$build" --prefix /usr
 
 zsh=share/zsh/site-functions
 [ ! -e /etc/debian_version ] || zsh=share/zsh/vendor-completions
+names="nvidia-mig-parted nvidia-device-plugin gpu-feature-discovery"
+named() { for name in partita $names; do echo "$1$name$2"; done; }
 cat >"$work/wanted" <<LIST
 /etc/nvidia-mig-manager
-/usr/bin/nvidia-mig-parted
-/usr/bin/partita
+$(named /usr/bin/ "")
 /usr/bin/partita-hook
 /usr/lib/systemd/system/nvidia-gpu-reset.target
 /usr/lib/systemd/system/partita-agent.service
 /usr/lib/systemd/system/partita-mig.service
-/usr/share/bash-completion/completions/nvidia-mig-parted
-/usr/share/bash-completion/completions/partita
-/usr/share/fish/vendor_completions.d/nvidia-mig-parted.fish
-/usr/share/fish/vendor_completions.d/partita.fish
-/usr/share/man/man1/nvidia-mig-parted.1
+$(named /usr/share/bash-completion/completions/ "")
+$(named /usr/share/fish/vendor_completions.d/ .fish)
+$(named /usr/share/man/man1/ .1)
 /usr/share/man/man1/partita-hook.1
-/usr/share/man/man1/partita.1
 $(cd "$source_root" && printf '/usr/share/partita/schemas/%s\n' $(cd apis && ls ./*.schema.json | sed 's|./||'))
-/usr/$zsh/_nvidia-mig-parted
-/usr/$zsh/_partita
+$(named "/usr/$zsh/_" "")
 LIST
 (cd "$root" && find . \( -type f -o -type l -o -type d -empty \) -printf '/%P\n' | LC_ALL=C sort) >"$work/found"
 LC_ALL=C sort "$work/wanted" | diff - "$work/found" >"$work/out" || fail "other files than wanted"
 
-# Both names act, from there, on a machine without a GPU too.
+# All names act, from there, on a machine without a GPU too.
 run 0 "$root/usr/bin/partita" version
 run 3 "$root/usr/bin/nvidia-mig-parted" bogus
 run 0 "$root/usr/bin/partita-hook" noop
 up h200-vm
 run 0 on_node "$root/usr/bin/nvidia-mig-parted" export
 shows "mig-enabled: false"
+run 0 on_node "$root/usr/bin/gpu-feature-discovery" --oneshot --use-node-feature-api=false -o ""
+shows nvidia.com/gpu.product=NVIDIA-H200
+run 0 "$root/usr/bin/nvidia-device-plugin" --version
 
-for page in partita partita-hook nvidia-mig-parted; do
+for page in partita partita-hook $names; do
   run 0 groff -man -Tutf8 -ww "$root/usr/share/man/man1/$page.1"
   silent err
   shows "$page"
@@ -64,11 +64,13 @@ offers partita mi
 shows mig
 offers nvidia-mig-parted ass
 shows assert
+offers gpu-feature-discovery --one
+shows --oneshot
 if command -v zsh >/dev/null; then
-  for name in partita nvidia-mig-parted; do run 0 zsh -n "$root/usr/$zsh/_$name"; done
+  for name in partita $names; do run 0 zsh -n "$root/usr/$zsh/_$name"; done
 fi
 if command -v fish >/dev/null; then
-  for name in partita nvidia-mig-parted; do
+  for name in partita $names; do
     run 0 fish --no-execute "$root/usr/share/fish/vendor_completions.d/$name.fish"
   done
 fi

@@ -42,14 +42,6 @@ void WaitFor(const char* what, const std::function<bool()>& condition) {
   }
 }
 
-model::PciAddress AddressOf(const SimulatedMachine& machine, std::uint32_t gpu) {
-  const sim::PciFunction& pci = machine.board(gpu).pci;
-  return {.domain = pci.domain,
-          .bus = static_cast<std::uint8_t>(pci.bus),
-          .device = static_cast<std::uint8_t>(pci.device),
-          .function = 0};
-}
-
 hw::ReaderOptions Options(const SimulatedMachine& machine) {
   hw::ReaderOptions options = machine.Options();
   options.deadline = milliseconds(1000);

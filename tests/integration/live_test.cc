@@ -183,6 +183,31 @@ TEST_F(LiveTest, WhatALateOneMissedIsReadWhenItIsBack) {
   EXPECT_EQ(Gpu(3).mig->instances.size(), 1U);
 }
 
+class PatientLiveTest : public LiveTest {
+ protected:
+  PatientLiveTest() : LiveTest(60s) {}  // nothing here is given up
+};
+
+TEST_F(PatientLiveTest, ThoseThatComeBackTogetherAreOneSnapshot) {
+  Settle();
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) {
+    for (const int gpu : {3, 5}) slot.gpus[gpu].mig_current = slot.gpus[gpu].mig_pending = 1;
+  });
+  for (const std::uint32_t gpu : {3U, 5U}) machine_.HangCall("nvmlDeviceGetComputeMode", gpu);
+  int published = 0;
+  const auto subscription =
+      live_->Subscribe([&](const SnapshotPtr&, const Changes&) { ++published; });
+  live_->Look(kShape);
+  loop_.RunUntil([&] { return driver_->lanes() == 2; });
+  loop_.Advance(20ms);
+  EXPECT_EQ(published, 0);
+  machine_.ClearCallFaults();
+  while (driver_->lanes() > 0) std::this_thread::yield();
+  loop_.RunUntilIdle();
+  EXPECT_EQ(published, 1);
+  EXPECT_TRUE(Gpu(3).mig->enabled && Gpu(5).mig->enabled);
+}
+
 TEST_F(LiveTest, TheAgeOfOneThatHangsIsThatOfItsLastAnswer) {
   Settle();
   machine_.HangCall("nvmlDeviceGetComputeMode", 3);

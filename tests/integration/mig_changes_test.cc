@@ -163,17 +163,17 @@ TEST_F(MigChangesTest, WhatIsPinnedIsInTheLookAndInTheWay) {
   ASSERT_TRUE(Change(Order("1g.18gb:7")).Done());
   bool pin = true;
   options_.pinned = [&](const model::Inventory& node) {
-    model::PinnedInstances pinned;
+    model::PinnedParts pinned;
     const model::Gpu& gpu = node.gpus[0];
     const model::GpuInstance& first = gpu.mig->instances[0];
-    if (pin) pinned[{*gpu.uuid, first.profile, first.placement.start}] = "pod a/b (c)";
+    if (pin) pinned.instances[{*gpu.uuid, first.profile, first.placement.start}] = "pod a/b (c)";
     return pinned;
   };
   changes_->Start(options_);
   Beside([&] {
     const Result<Value> look = Ask("mig.look", Value::Map());
     ASSERT_TRUE(look.ok()) << look.error().ToString();
-    EXPECT_EQ(service::mig::PlanLookFromWire(*look)->pinned.size(), 1U);
+    EXPECT_EQ(service::mig::PlanLookFromWire(*look)->pinned.instances.size(), 1U);
   });
   EXPECT_EQ(Change(Order("none")).status, ChangeStatus::kBlocked);
   EXPECT_EQ(Instances(), 7U);

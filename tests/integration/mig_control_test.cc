@@ -10,14 +10,6 @@
 namespace partita::integration {
 namespace {
 
-model::PciAddress AddressOf(const SimulatedMachine& machine, std::uint32_t gpu) {
-  const sim::PciFunction& pci = machine.board(gpu).pci;
-  return {.domain = pci.domain,
-          .bus = static_cast<std::uint8_t>(pci.bus),
-          .device = static_cast<std::uint8_t>(pci.device),
-          .function = 0};
-}
-
 TEST(MigControlTest, FindsTheDriverAgainAfterAReload) {
   SimulatedMachine machine("h200-vm");
   hw::MigControl control(hw::MakeDriver(machine.Options()));

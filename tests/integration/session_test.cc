@@ -14,21 +14,21 @@ using hw::nvml::DeviceHandle;
 using hw::nvml::Library;
 using hw::nvml::Session;
 
-constexpr std::chrono::hours kPatient(1);
+constexpr std::chrono::hours kAnHour(1);
 
 std::shared_ptr<Session> Open(std::uint64_t generation, CallWatch& watch) {
   base::Result<std::shared_ptr<const Library>> library =
       Library::Open({.path = PARTITA_SIM_LIBRARY, .driver_root = "/"});
   PARTITA_CHECK(library.ok());
   base::Result<std::shared_ptr<Session>> session =
-      Session::Open(*std::move(library), generation, kPatient, watch);
+      Session::Open(*std::move(library), generation, kAnHour, watch);
   PARTITA_CHECK(session.ok());
   return *std::move(session);
 }
 
 TEST(Session, HandlesOfAnEarlierSessionAreStale) {
   const SimulatedMachine machine("h200-vm");
-  CallWatch watch(kPatient);
+  CallWatch watch(kAnHour);
   const std::shared_ptr<Session> first = Open(1, watch);
   const base::Result<DeviceHandle> handle = first->FindDevice(model::GpuIndex(0), watch);
   ASSERT_TRUE(handle.ok());
@@ -48,7 +48,7 @@ TEST(Session, HandlesOfAnEarlierSessionAreStale) {
 
 TEST(Session, FindsTheSameGpuByIndexAndByAddress) {
   const SimulatedMachine machine("mixed");
-  CallWatch watch(kPatient);
+  CallWatch watch(kAnHour);
   const std::shared_ptr<Session> session = Open(1, watch);
   const sim::PciFunction& pci = machine.board(1).pci;
   const base::Result<DeviceHandle> by_index = session->FindDevice(model::GpuIndex(1), watch);
@@ -69,12 +69,12 @@ TEST(Session, FindsTheSameGpuByIndexAndByAddress) {
 TEST(Session, SaysWhyItDidNotOpen) {
   SimulatedMachine machine("h200-vm");
   machine.Change([](const sim::Machine&, sim::Slot& slot) { slot.driver_loaded = 0; });
-  CallWatch watch(kPatient);
+  CallWatch watch(kAnHour);
   base::Result<std::shared_ptr<const Library>> library =
       Library::Open({.path = PARTITA_SIM_LIBRARY, .driver_root = "/"});
   ASSERT_TRUE(library.ok());
   const base::Result<std::shared_ptr<Session>> session =
-      Session::Open(*std::move(library), 1, kPatient, watch);
+      Session::Open(*std::move(library), 1, kAnHour, watch);
   ASSERT_FALSE(session.ok());
   EXPECT_EQ(session.error().ToString(), "nvmlInit_v2: Driver Not Loaded (NVML 9)");
   EXPECT_EQ(session.error().hint(),

@@ -206,4 +206,12 @@ void SimulatedMachine::ClearCallFaults() {
   });
 }
 
+model::PciAddress AddressOf(const SimulatedMachine& machine, std::uint32_t gpu) {
+  const sim::PciFunction& pci = machine.board(gpu).pci;
+  return {.domain = pci.domain,
+          .bus = static_cast<std::uint8_t>(pci.bus),
+          .device = static_cast<std::uint8_t>(pci.device),
+          .function = 0};
+}
+
 }  // namespace partita::integration

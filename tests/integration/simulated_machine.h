@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hw/inventory_reader.h"
+#include "model/ids.h"
 #include "sim/state/layout.h"
 #include "sim/state/store.h"
 
@@ -63,5 +64,7 @@ class SimulatedMachine {
   std::string root_;
   sim::Store store_;
 };
+
+[[nodiscard]] model::PciAddress AddressOf(const SimulatedMachine& machine, std::uint32_t gpu);
 
 }  // namespace partita::integration

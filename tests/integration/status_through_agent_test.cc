@@ -167,7 +167,7 @@ TEST_F(StatusThroughAgent, LooksItselfWhenTheAgentIsOfAnotherVersion) {
   Answer(Value::Map().Set("inventory", Value::Map().Set("version", 99U)));
   ExpectGivesUp(
       Source(),
-      "the agent's answer: an inventory of version 99, and 1 is known here (the agent and "
+      "the agent's answer: an inventory of version 99, and 2 is known here (the agent and "
       "this command are of different versions: restart the agent)");
 }
 

@@ -20,6 +20,10 @@ PROGRAMS = {
         "nvidia-device-plugin": "github.com/NVIDIA/k8s-device-plugin/cmd/nvidia-device-plugin",
         "gpu-feature-discovery": "github.com/NVIDIA/k8s-device-plugin/cmd/gpu-feature-discovery",
     },
+    # By itself: it pins another module by a version that the plugin does not ask for.
+    "judges/mps-control-daemon": {
+        "mps-control-daemon": "github.com/NVIDIA/k8s-device-plugin/cmd/mps-control-daemon",
+    },
     "judges/nvidia-container-toolkit": {
         "nvidia-ctk": "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-ctk",
         "nvidia-cdi-hook": "github.com/NVIDIA/nvidia-container-toolkit/cmd/nvidia-cdi-hook",

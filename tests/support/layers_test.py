@@ -1,12 +1,10 @@
 """scripts/check-layers takes its rules from ARCHITECTURE.md: an include that a row does not allow is an error."""
 
-import os
-import pathlib
 import subprocess
-import tempfile
 import unittest
 
-SOURCE = pathlib.Path(__file__).resolve().parent.parent.parent
+from support.tree_check import TreeCheck
+
 TABLES = """\
 | folder | is | may include |
 |---|---|---|
@@ -21,24 +19,13 @@ TABLES = """\
 """
 
 
-class Layers(unittest.TestCase):
+class Layers(TreeCheck):
+    script = "check-layers"
+
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.root = pathlib.Path(folder.name)
+        super().setUp()
         self.write("ARCHITECTURE.md", TABLES)
         subprocess.run(["git", "init", "-q", self.root], check=True)
-
-    def write(self, path, text):
-        file = self.root / path
-        os.makedirs(file.parent, exist_ok=True)
-        file.write_text(text, encoding="utf-8")
-
-    def check(self):
-        done = subprocess.run(
-            [SOURCE / "scripts" / "check-layers", self.root], capture_output=True, text=True, check=False
-        )
-        return done.returncode, done.stderr.strip()
 
     def test_allowed_includes_pass(self):
         self.write("src/hw/a.cc", '#include "base/files.h"\n#include "hw/b.h"\n#include <yaml.h>\n')
@@ -61,6 +48,17 @@ class Layers(unittest.TestCase):
     def test_a_folder_without_a_row_is_an_error(self):
         self.write("src/other/a.cc", "")
         self.assertEqual(self.check(), (1, "src/other/a.cc: its folder is not in the table of ARCHITECTURE.md"))
+
+    def test_a_folder_of_more_than_forty_sources_is_an_error(self):
+        for number in range(40):
+            self.write(f"src/hw/{number}.cc", "")
+            self.write(f"src/hw/{number}.h", "")
+        self.assertEqual(self.check(), (0, ""))
+        self.write("src/hw/40_test.cc", "")
+        self.assertEqual(
+            self.check(),
+            (1, "src/hw: 41 .cc files, 40 at most: move what belongs together into a folder below"),
+        )
 
     def test_a_document_without_the_table_is_an_error(self):
         self.write("ARCHITECTURE.md", "nothing\n")

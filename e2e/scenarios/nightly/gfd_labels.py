@@ -3,7 +3,7 @@
 from testbench.verbs import expect, label, labels, partition, serve, wait_for, withdraw
 
 NODES = {"dgx": "dgx-a100-40"}
-PROGRAMS = ["nfd-master"]
+PROGRAMS = ["nfd-master", "nfd-api-crds.yaml"]
 
 
 def scenario():

@@ -13,8 +13,10 @@ copy() { # copy FILE DIRECTORY: with the libraries that it loads
   done
 }
 for program in sh ls cat; do copy "$(command -v $program)" bin; done
-for program in partita-sim partita-sim-placeholder nvidia-smi-sim; do copy "$PARTITA_BIN/$program" built/bin; done
-copy "$PARTITA_BIN/../lib/libnvidia-ml.so.1" built/lib
+for program in partita-sim partita-sim-placeholder nvidia-smi-sim nvidia-cuda-mps-control-sim nvidia-cuda-mps-server-sim; do
+  copy "$PARTITA_BIN/$program" built/bin
+done
+for library in libnvidia-ml.so.1 libcuda.so.1; do copy "$PARTITA_BIN/../lib/$library" built/lib; done
 cat >"$root/look" <<'LOOK'
 set -e
 export PATH=/built/bin:/bin PARTITA_SIM_DIR=/tmp/nodes

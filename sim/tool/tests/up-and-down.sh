@@ -15,7 +15,7 @@ for library in libnvidia-ml libcuda; do
   [ "$(readlink "$root/usr/lib64/$library.so")" = "$library.so.1" ] || fail "$library.so"
   [ "$(readlink "$root/usr/lib64/$library.so.1")" = "$library.so.580.159.04" ] || fail "$library.so.1"
 done
-run 1 "$root/usr/bin/nvidia-cuda-mps-server"
+run 1 "$root/usr/bin/nvidia-debugdump"
 complains "placeholder on a simulated GPU node"
 
 # A process in the view and a workload both stand in the way.

@@ -38,42 +38,43 @@ std::optional<Time> DeadlineOf(std::optional<milliseconds> patience) {
 base::Result<void> Wait(int fd,
                         short events,
                         std::optional<Time> deadline,
-                        const std::atomic<bool>* stop) {
+                        const std::atomic<bool>* stop,
+                        const Words& words) {
   for (;;) {
     if (stop != nullptr && stop->load())
-      return Error(ErrorCode::kTimeout, "the wait for the agent was ended");
+      return base::MakeError(ErrorCode::kTimeout, "the wait for {} was ended", words.who);
     milliseconds left = stop != nullptr ? kLook : milliseconds(60'000);
     if (deadline) {
       const auto remaining =
           std::chrono::ceil<milliseconds>(*deadline - std::chrono::steady_clock::now());
       if (remaining <= milliseconds(0)) {
-        return Error(ErrorCode::kTimeout, "the agent does not answer")
-            .WithHint("`systemctl status partita-agent` and its log say what it does");
+        return base::MakeError(ErrorCode::kTimeout, "{} does not answer", words.who)
+            .WithHint(std::string(words.to_look));
       }
       left = std::min(left, remaining);
     }
     pollfd polled{fd, events, 0};
     const int ready = poll(&polled, 1, static_cast<int>(left.count()));
     if (ready > 0) return {};
-    if (ready < 0 && errno != EINTR) return base::ErrnoError("wait for the agent");
+    if (ready < 0 && errno != EINTR) return base::ErrnoError(fmt::format("wait for {}", words.who));
   }
 }
 
-Error Gone() {
-  return Error(ErrorCode::kUnavailable, "the agent went away without an answer")
-      .WithHint("`journalctl -u partita-agent` says why; ask again when it is back");
+Error Gone(const Words& words) {
+  return base::MakeError(ErrorCode::kUnavailable, "{} went away without an answer", words.who)
+      .WithHint(std::string(words.when_gone));
 }
 
 // What root does with an answer must be no stranger's to decide: in a directory that others may
 // write, the socket can be anybody's.
-base::Result<void> CheckListener(int fd, const std::string& path) {
+base::Result<void> CheckListener(int fd, const std::string& path, const Words& words) {
   ucred listener{};
   socklen_t size = sizeof(listener);
   if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &listener, &size) != 0)
     return base::ErrnoError("ask who listens at " + path);
   if (listener.uid == 0 || listener.uid == geteuid()) return {};
-  return base::MakeError(ErrorCode::kConflict, "user {} listens at {}: that is no agent of ours",
-                         listener.uid, path)
+  return base::MakeError(ErrorCode::kConflict, "user {} listens at {}: that is not {}",
+                         listener.uid, path, words.who)
       .WithHint("see who may write into its directory");
 }
 
@@ -81,7 +82,9 @@ base::Result<void> CheckListener(int fd, const std::string& path) {
 
 std::string SocketPath() { return base::JoinPath(base::RunDirectory(), "agent.sock"); }
 
-base::Result<Client> Client::Connect(const std::string& path, milliseconds patience) {
+base::Result<Client> Client::Connect(const std::string& path,
+                                     milliseconds patience,
+                                     const Words& words) {
   sockaddr_un where{};
   where.sun_family = AF_UNIX;
   if (path.size() >= sizeof(where.sun_path))
@@ -99,13 +102,13 @@ base::Result<Client> Client::Connect(const std::string& path, milliseconds patie
     if (errno != EAGAIN) return base::ErrnoError("connect to " + path);
     // Its queue is full, and no event says when it no longer is.
     if (std::chrono::steady_clock::now() >= *deadline) {
-      return base::MakeError(ErrorCode::kTimeout, "the agent at {} takes no connection", path)
-          .WithHint("`systemctl status partita-agent` and its log say what it does");
+      return base::MakeError(ErrorCode::kTimeout, "{} at {} takes no connection", words.who, path)
+          .WithHint(std::string(words.to_look));
     }
     poll(nullptr, 0, 20);
   }
-  TRY_VOID(CheckListener(fd.get(), path));
-  return Client(std::move(fd));
+  TRY_VOID(CheckListener(fd.get(), path, words));
+  return Client(std::move(fd), words);
 }
 
 base::Result<void> Client::Send(const std::string& frame, const CallOptions& options) {
@@ -120,8 +123,9 @@ base::Result<void> Client::Send(const std::string& frame, const CallOptions& opt
     }
     // It may have said why before it closed: the answer is read below.
     if (errno == EPIPE || errno == ECONNRESET) return {};
-    if (errno != EAGAIN && errno != EINTR) return base::ErrnoError("ask the agent");
-    TRY_VOID(Wait(fd_.get(), POLLOUT, deadline, options.stop));
+    if (errno != EAGAIN && errno != EINTR)
+      return base::ErrnoError(fmt::format("ask {}", words_.who));
+    TRY_VOID(Wait(fd_.get(), POLLOUT, deadline, options.stop, words_));
   }
   return {};
 }
@@ -129,17 +133,17 @@ base::Result<void> Client::Send(const std::string& frame, const CallOptions& opt
 base::Result<base::Value> Client::ReceiveFrame(const CallOptions& options) {
   const std::optional<Time> deadline = DeadlineOf(options.patience);
   for (;;) {
-    TRY(frame, TakeFrame(input_, kMostAnswer), "the agent's answer");
+    TRY(frame, TakeFrame(input_, kMostAnswer), "{}'s answer", words_.who);
     if (frame) return *std::move(frame);
-    TRY_VOID(Wait(fd_.get(), POLLIN, deadline, options.stop));
+    TRY_VOID(Wait(fd_.get(), POLLIN, deadline, options.stop, words_));
     std::array<char, 65536> buffer;  // NOLINT(cppcoreguidelines-pro-type-member-init)
     const ssize_t count = recv(fd_.get(), buffer.data(), buffer.size(), MSG_DONTWAIT);
     if (count > 0)
       input_.append(buffer.data(), static_cast<std::size_t>(count));
     else if (count == 0 || errno == ECONNRESET)
-      return Gone();
+      return Gone(words_);
     else if (errno != EAGAIN && errno != EINTR)
-      return base::ErrnoError("hear the agent");
+      return base::ErrnoError(fmt::format("hear {}", words_.who));
   }
 }
 
@@ -153,7 +157,7 @@ base::Result<base::Value> Client::Call(const std::string& method,
 base::Result<base::Value> Client::Await(const CallOptions& options) {
   for (;;) {
     TRY(frame, ReceiveFrame(options));
-    TRY(answer, ReadAnswer(frame), "the agent's answer");
+    TRY(answer, ReadAnswer(frame), "{}'s answer", words_.who);
     if (auto* end = std::get_if<base::Result<base::Value>>(&answer)) return std::move(*end);
     if (options.progress) options.progress(std::get<Progress>(answer).value);
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/unique_fd.h"
@@ -15,6 +16,15 @@ namespace partita::agent::control {
 
 // <run directory>/agent.sock.
 [[nodiscard]] std::string SocketPath();
+
+// Whom a client talks to, in its errors.
+struct Words {
+  std::string_view who, to_look, when_gone;
+};
+inline constexpr Words kAgentWords{
+    .who = "the agent",
+    .to_look = "`systemctl status partita-agent` and its log say what it does",
+    .when_gone = "`journalctl -u partita-agent` says why; ask again when it is back"};
 
 struct CallOptions {
   // For each word from the agent, not for all of them: who sees progress knows that it works.
@@ -32,7 +42,8 @@ class Client {
   // one may be running: kDenied, kTimeout (it does not take the connection), kIo.
   [[nodiscard]] static base::Result<Client> Connect(
       const std::string& path = SocketPath(),
-      std::chrono::milliseconds patience = std::chrono::seconds(5));
+      std::chrono::milliseconds patience = std::chrono::seconds(5),
+      const Words& words = kAgentWords);
 
   // The agent's answer, or its error as it would be told there. kUnavailable: it went away without
   // an answer.
@@ -43,10 +54,11 @@ class Client {
   [[nodiscard]] base::Result<base::Value> Await(const CallOptions& options);
 
  private:
-  explicit Client(base::UniqueFd fd) : fd_(std::move(fd)) {}
+  Client(base::UniqueFd fd, const Words& words) : fd_(std::move(fd)), words_(words) {}
   [[nodiscard]] base::Result<void> Send(const std::string& frame, const CallOptions& options);
   [[nodiscard]] base::Result<base::Value> ReceiveFrame(const CallOptions& options);
   base::UniqueFd fd_;
+  Words words_;
   std::string input_;
 };
 

@@ -111,11 +111,11 @@ void Server::Accept(base::UniqueFd fd) {
                                  }});
   const std::shared_ptr<net::Connection> connection = place->connection;
   if (!peer || (peer->uid != 0 && peer->uid != geteuid())) {
-    return Refuse(*connection, Error(ErrorCode::kDenied, "only root may ask the agent"));
+    return Refuse(*connection, base::MakeError(ErrorCode::kDenied, "only root may ask {}", who_));
   }
   if (!room) {
     return Refuse(*connection,
-                  base::MakeError(ErrorCode::kBusy, "the agent is answering {} others already",
+                  base::MakeError(ErrorCode::kBusy, "{} is answering {} others already", who_,
                                   kMostConnections)
                       .WithHint("try again when they are done"));
   }
@@ -140,7 +140,7 @@ void Server::Begin(Place session, Request request) {
     for (const auto& [name, _] : methods_) names.push_back(name);
     const std::string near = base::DidYouMean(request.method, names);
     return Refuse(*session->connection,
-                  base::MakeError(ErrorCode::kUnsupported, "the agent has no method {}",
+                  base::MakeError(ErrorCode::kUnsupported, "{} has no method {}", who_,
                                   base::Quoted(request.method))
                       .WithHint(near.empty() ? "it has " + base::Join(names, ", ")
                                              : fmt::format("did you mean \"{}\"?", near)));

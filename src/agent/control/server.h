@@ -66,7 +66,9 @@ class Server {
   using Method = std::function<void(std::shared_ptr<Call>)>;
   static constexpr std::size_t kMostConnections = 32;
 
-  Server(net::Loop& loop, base::Log& log) : loop_(loop), log_(log) {}
+  // `who` answers, in its errors.
+  Server(net::Loop& loop, base::Log& log, std::string who = "the agent")
+      : loop_(loop), log_(log), who_(std::move(who)) {}
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
   ~Server() { Stop(); }
@@ -98,6 +100,7 @@ class Server {
 
   net::Loop& loop_;
   base::Log& log_;
+  std::string who_;
   std::map<std::string, Method, std::less<>> methods_;
   std::unique_ptr<net::Listener> listener_;
   std::list<Session> sessions_;  // oldest first

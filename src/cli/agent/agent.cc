@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "base/environment.h"
 #include "base/state_file.h"
 #include "cli/agent/commands.h"
 #include "cli/agent/settings.h"
@@ -28,11 +29,14 @@ int RunAgentCommand(const base::Invocation& invocation) {
   // Threads that wait for the driver come and go; a heap of its own for each grew to four times
   // what is in use (tests/torture/agent-rest).
   mallopt(M_ARENA_MAX, 1);
-  agent::AgentOptions options{.config = ReadConfigSource(invocation),
-                              .run_directory = base::RunDirectory(),
-                              .state_directory = base::StateDirectory(),
-                              .cdi_directory = CdiDirectory(),
-                              .version = std::string(Version())};
+  agent::AgentOptions options{
+      .config = ReadConfigSource(invocation),
+      .run_directory = base::RunDirectory(),
+      .state_directory = base::StateDirectory(),
+      .cdi_directory = CdiDirectory(),
+      // Empty: kubelet's own.
+      .device_plugin_directory = base::ReadVariable("PARTITA_DEVICE_PLUGIN_DIR").value_or(""),
+      .version = std::string(Version())};
   // What somebody types now is judged now; what is in the file, by the agent.
   if (const auto early = config::DefaultAgentConfig(options.config.overrides); !early.ok())
     return ReportError(early.error());

@@ -1,4 +1,5 @@
-// `partita agent` and `partita config`: the program that runs on, and what it is told.
+// `partita agent` and `partita config`: the program that runs on, and what it is told; and
+// `partita mps-runner` beside it.
 #pragma once
 
 #include "base/command_line.h"
@@ -7,6 +8,7 @@ namespace partita::cli {
 
 [[nodiscard]] base::Command AgentCommand();
 [[nodiscard]] base::Command ConfigCommand();
+[[nodiscard]] base::Command MpsRunnerCommand();
 
 int RunAgentCommand(const base::Invocation& invocation);
 int RunConfigCheck(const base::Invocation& invocation);

@@ -13,7 +13,7 @@ Option SpecDirectoryOption() {
           .repeatable = true};
 }
 
-Command ListCommand() {
+Command CdiListCommand() {
   return {.name = "list",
           .summary = "List the devices that containers can ask for by name",
           .description =
@@ -27,7 +27,7 @@ Command ListCommand() {
           .run = RunCdiList};
 }
 
-Command ValidateCommand() {
+Command CdiValidateCommand() {
   return {.name = "validate",
           .summary = "Say whether CDI files are valid",
           .description =
@@ -46,7 +46,7 @@ Command ValidateCommand() {
           .run = RunCdiValidate};
 }
 
-Command DiffCommand() {
+Command CdiDiffCommand() {
   return {.name = "diff",
           .summary = "Say how two CDI files differ in what they do",
           .description =
@@ -73,8 +73,8 @@ Command CdiCommand() {
           .examples = {{"partita cdi generate /var/run/cdi/nvidia.yaml",
                         "so that podman run --device nvidia.com/gpu=0 works"},
                        {"partita cdi list", "what containers on this machine can ask for"}},
-          .commands = {CdiGenerateCommand(), ListCommand(), ValidateCommand(), DiffCommand(),
-                       CdiJitCommand()}};
+          .commands = {CdiGenerateCommand(), CdiListCommand(), CdiValidateCommand(),
+                       CdiDiffCommand(), CdiJitCommand()}};
 }
 
 }  // namespace partita::cli

@@ -1,4 +1,5 @@
 #include "service/cdi/generate.h"
+#include "service/cdi/features.h"
 
 #include <sys/stat.h>
 
@@ -37,13 +38,6 @@ struct NamingWord {
 constexpr NamingWord kNamings[] = {
     {"index", Naming::kIndex}, {"uuid", Naming::kUuid}, {"type-index", Naming::kTypeIndex}};
 
-// The reference's words; those that partita does not need are accepted and mean nothing.
-constexpr std::string_view kExplicitLibraries = "enable-explicit-driver-libraries";
-constexpr std::string_view kNoGroups = "no-additional-gids-for-device-nodes";
-constexpr std::string_view kNoSockets = "disable-ipc-discoverer";
-constexpr std::string_view kWithoutMeaning[] = {"disable-nvsandboxutils", "disable-nvsandbox-utils",
-                                                "disable-multiple-csv-devices"};
-
 struct Order {
   service::cdi::GenerateOptions generate;
   service::cdi::NodeFilesOptions files;
@@ -51,51 +45,30 @@ struct Order {
   bool json = false;
 };
 
-Result<void> ReadFlags(const base::Invocation& invocation, Order& order) {
-  for (const std::string& flag : invocation.GetAll("feature-flag")) {
-    if (flag == kExplicitLibraries) {
-      order.files.files.explicit_libraries = true;
-    } else if (flag == kNoGroups) {
-      order.generate.hooks.additional_gids = false;
-    } else if (flag == kNoSockets) {
-      order.files.files.ipc = false;
-    } else if (std::find(std::begin(kWithoutMeaning), std::end(kWithoutMeaning), flag) ==
-               std::end(kWithoutMeaning)) {
-      return base::MakeError(ErrorCode::kInvalid, "--feature-flag {}: not one that is known",
-                             base::Quoted(flag));
-    }
-  }
-  return {};
-}
-
-// One of the reference's that partita never makes: a static program cannot ask NVML.
-constexpr std::string_view kNeverMade = "apply-cuda-memory-limits";
-
 std::vector<std::string> HookWords(std::vector<std::string> words) {
   for (const std::string_view name : service::cdi::HookNames()) words.emplace_back(name);
   return words;
 }
 
-// A hook that is misspelt would be there, or missing, without a word.
-Result<void> CheckHook(std::string_view option, const std::string& name) {
-  const auto known = service::cdi::HookNames();
-  if (std::find(known.begin(), known.end(), name) != known.end()) return {};
-  const std::vector<std::string> names(known.begin(), known.end());
-  return base::MakeError(ErrorCode::kInvalid, "--{} {}: not a hook of a CDI file", option,
-                         base::Quoted(name))
-      .WithHint("there are " + base::Join(names, ", "));
+// "--OPTION \"word\": why".
+Result<void> OfOption(std::string_view option, Result<void> end) {
+  if (end.ok()) return end;
+  const base::Error& error = end.error();
+  return base::MakeError(error.code(), "--{} {}", option, error.message()).WithHint(error.hint());
 }
 
-Result<void> ReadHooks(const base::Invocation& invocation, service::cdi::HookSet& hooks) {
-  for (std::string& name : invocation.GetAll("disable-hook")) {
-    if (name != "all" && name != kNeverMade) TRY_VOID(CheckHook("disable-hook", name));
-    hooks.disabled.insert(std::move(name));
-  }
+Result<void> ReadFeatures(const base::Invocation& invocation, Order& order) {
+  service::cdi::Features features;
+  for (const std::string& flag : invocation.GetAll("feature-flag"))
+    TRY_VOID(OfOption("feature-flag", AddFeatureFlag(flag, features)));
+  for (const std::string& name : invocation.GetAll("disable-hook"))
+    TRY_VOID(OfOption("disable-hook", DisableHook(name, features)));
+  features.ApplyTo(order.generate, order.files);
   for (std::string& name : invocation.GetAll("enable-hook")) {
     if (name == "all")
       return base::Error(ErrorCode::kInvalid, "--enable-hook all: name the hooks that you want");
-    TRY_VOID(CheckHook("enable-hook", name));
-    hooks.enabled.insert(std::move(name));
+    TRY_VOID(OfOption("enable-hook", service::cdi::CheckHookName(name)));
+    order.generate.hooks.enabled.insert(std::move(name));
   }
   return {};
 }
@@ -163,8 +136,7 @@ Result<Order> ReadOrder(const base::Invocation& invocation, const CommandOptions
   order.files.of = whole ? Of::kDriver : mode == Mode::kGds ? Of::kStorage : Of::kNothing;
   TRY(hooks, HookSetOf(invocation));
   options.hooks = std::move(hooks);
-  TRY_VOID(ReadHooks(invocation, options.hooks));
-  TRY_VOID(ReadFlags(invocation, order));
+  TRY_VOID(ReadFeatures(invocation, order));
   TRY_VOID(ReadKind(invocation, options));
   if (invocation.Has("device-name-strategy")) options.namings.clear();
   for (const std::string& word : invocation.GetAll("device-name-strategy")) {
@@ -191,7 +163,7 @@ void Tell(const service::cdi::Generated& made, const service::cdi::NodeFiles& fi
   }
 }
 
-Result<int> Run(const base::Invocation& invocation) {
+Result<int> GenerateAndSave(const base::Invocation& invocation) {
   TRY(common, ReadCommandOptions(invocation));
   TRY(order, ReadOrder(invocation, common));
   model::Inventory inventory;
@@ -215,7 +187,7 @@ Result<int> Run(const base::Invocation& invocation) {
 }
 
 int RunCdiGenerate(const base::Invocation& invocation) {
-  const Result<int> status = Run(invocation);
+  const Result<int> status = GenerateAndSave(invocation);
   return status.ok() ? *status : ReportError(status.error());
 }
 
@@ -280,8 +252,8 @@ std::vector<Option> PlaceOptions() {
        .value_name = "FLAG",
        .help = "a switch of the reference: enable-explicit-driver-libraries, "
                "no-additional-gids-for-device-nodes or disable-ipc-discoverer",
-       .suggestions = {std::string(kExplicitLibraries), std::string(kNoGroups),
-                       std::string(kNoSockets)},
+       .suggestions = {std::string(service::cdi::kExplicitDriverLibraries),
+                       std::string(service::cdi::kNoGroups), std::string(service::cdi::kNoSockets)},
        .repeatable = true},
   };
 }

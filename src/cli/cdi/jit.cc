@@ -12,7 +12,7 @@ namespace partita::cli {
 
 namespace {
 
-base::Result<std::string> Describe(const base::Invocation& invocation) {
+base::Result<std::string> NodeDevicesText(const base::Invocation& invocation) {
   TRY(common, ReadCommandOptions(invocation));
   TRY(hooks, HookSetOf(invocation));
   TRY(inventory, ReadInventory(common));
@@ -21,7 +21,7 @@ base::Result<std::string> Describe(const base::Invocation& invocation) {
 }
 
 int RunCdiJit(const base::Invocation& invocation) {
-  const base::Result<std::string> text = Describe(invocation);
+  const base::Result<std::string> text = NodeDevicesText(invocation);
   if (!text.ok()) return ReportError(text.error());
   std::printf("%s\n", text->c_str());
   return kExitDone;

@@ -24,7 +24,7 @@ base::Result<std::string> DriverRoot(const std::string& config_file) {
   return config.cli_root;
 }
 
-int Print(const std::string& text) {
+int PrintUsage(const std::string& text) {
   std::fwrite(text.data(), 1, text.size(), stdout);
   if (std::fflush(stdout) == 0) return 0;
   ReportError(base::ErrnoError("write to standard output"));
@@ -40,7 +40,7 @@ int CtkMain(int argc, char** argv) {
     ReportError(translated.error());
     return 1;
   }
-  if (!translated->usage.empty()) return Print(translated->usage);
+  if (!translated->usage.empty()) return PrintUsage(translated->usage);
   for (const std::string& warning : translated->warnings) Warn(warning);
   // partita's own variables are not this program's.
   for (const char* name : {"PARTITA_OUTPUT", "PARTITA_DRIVER_ROOT"}) unsetenv(name);

@@ -60,7 +60,7 @@ std::string TextOf(const std::vector<Finding>& findings) {
   return text;
 }
 
-base::Value DocumentOf(const std::vector<Finding>& findings) {
+base::Value FindingsDocument(const std::vector<Finding>& findings) {
   base::Value list = base::Value::List();
   bool healthy = true;
   for (const Finding& finding : findings) {
@@ -90,7 +90,8 @@ int StatusOf(const HostFacts& facts, const std::vector<Finding>& findings) {
 int RunDoctor(const base::Invocation& invocation) {
   const HostFacts facts = service::toolkit::ReadHost(ReadOptions(invocation));
   const std::vector<Finding> findings = service::toolkit::Diagnose(facts);
-  return PrintAnswer(invocation, DocumentOf(findings), TextOf(findings), StatusOf(facts, findings));
+  return PrintAnswer(invocation, FindingsDocument(findings), TextOf(findings),
+                     StatusOf(facts, findings));
 }
 
 base::Command DoctorCommand() {

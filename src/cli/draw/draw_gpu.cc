@@ -21,8 +21,6 @@ namespace partita::cli {
 
 namespace {
 
-constexpr int kIndent = 3;
-
 Lines Faults(const model::Gpu& gpu, const Look& look) {
   Lines lines;
   for (const model::Fault& fault : gpu.faults) {

@@ -35,7 +35,7 @@ std::string ProcessName(const model::Process& process, bool utf8) {
   return clean;
 }
 
-Entry Describe(const model::Process& process, bool utf8) {
+Entry EntryOf(const model::Process& process, bool utf8) {
   Entry entry;
   entry.pid = fmt::format("{}", process.pid);
   entry.name = ProcessName(process, utf8);
@@ -53,7 +53,7 @@ int Widest(const std::vector<Entry>& entries, std::string Entry::*member) {
 }
 
 // How wide each part of an entry is, and how many entries stand side by side.
-struct Columns {
+struct EntryColumns {
   int pid = 0, name = 0, memory = 0, place = 0, owner = 0;
   int around = 0;  // all but the name
   int count = 1;
@@ -61,9 +61,9 @@ struct Columns {
 };
 constexpr int kGap = 3;
 
-Columns Arrange(const std::vector<Entry>& entries, int space) {
+EntryColumns Arrange(const std::vector<Entry>& entries, int space) {
   constexpr int kReadableName = 12, kLongestName = 48;
-  Columns columns;
+  EntryColumns columns;
   columns.pid = Widest(entries, &Entry::pid);
   columns.memory = Widest(entries, &Entry::memory);
   columns.place = Widest(entries, &Entry::place);
@@ -83,7 +83,8 @@ Columns Arrange(const std::vector<Entry>& entries, int space) {
   return columns;
 }
 
-void AddEntry(const Entry& entry, int begin, const Columns& columns, const Look& look, Line& line) {
+void AddEntry(
+    const Entry& entry, int begin, const EntryColumns& columns, const Look& look, Line& line) {
   const int behind_name = begin + 2 + columns.pid + 1 + columns.name;
   line.PadTo(begin).Add(look.glyphs().held, Ink::kHeld).Add(" ");
   line.AddRight(entry.pid, columns.pid).Add(" ");
@@ -117,11 +118,11 @@ Lines DrawUnnamed(const model::Gpu& gpu, int indent, const Look& look) {
 Lines DrawHolders(const model::Gpu& gpu, int indent, const Look& look) {
   std::vector<Entry> entries;
   for (const model::Process& process : gpu.processes) {
-    entries.push_back(Describe(process, look.utf8));
+    entries.push_back(EntryOf(process, look.utf8));
   }
   Lines unnamed = DrawUnnamed(gpu, indent, look);
   if (entries.empty()) return unnamed;
-  const Columns columns = Arrange(entries, look.width - indent);
+  const EntryColumns columns = Arrange(entries, look.width - indent);
   Lines lines;
   Line line;
   int column = 0;

@@ -17,8 +17,6 @@ namespace partita::cli {
 
 namespace {
 
-constexpr int kIndent = 3;
-
 // One kind of connection between every two GPUs.
 struct Matrix {
   std::vector<std::string> names;               // of the GPUs, in order

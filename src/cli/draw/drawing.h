@@ -47,6 +47,9 @@ struct Look {
   [[nodiscard]] const Glyphs& glyphs() const;
 };
 
+// Where what belongs to a heading begins.
+inline constexpr int kIndent = 3;
+
 // Columns on the screen. Control characters and broken UTF-8 count as one each: see Clean.
 [[nodiscard]] int DisplayWidth(std::string_view text);
 

@@ -72,7 +72,7 @@ constexpr int kMostOutdated = 3;
 std::optional<int> ShowPlan(const MigOptions& options,
                             const ChangeRequest& request,
                             const model::Inventory& node,
-                            const model::PinnedInstances& pinned,
+                            const model::PinnedParts& pinned,
                             Question& question) {
   base::Result<service::mig::NodeGoal> goal = request.goal.Resolve(node);
   if (!goal.ok()) return ReportError(goal.error());
@@ -237,7 +237,7 @@ int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
   ChangePlace place(options.reader);
   Question question;
   std::optional<int> status;
-  const auto agree = [&](const model::Inventory& node, const model::PinnedInstances& pinned) {
+  const auto agree = [&](const model::Inventory& node, const model::PinnedParts& pinned) {
     status = ShowPlan(options, request, node, pinned, question);
     return service::mig::Agreement{!status && !question.open, question.shown};
   };

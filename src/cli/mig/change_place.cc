@@ -10,8 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "agent/ledger/kept_guards.h"
 #include "base/files.h"
 #include "base/lock_file.h"
+#include "base/state_file.h"
 #include "cli/mig/change.h"
 #include "cli/status/node_source.h"
 #include "service/mig/change_wire.h"
@@ -33,6 +35,7 @@ using service::mig::RemoteOrder;
 using service::mig::TellNews;
 
 // Of an agent that is asked to stop a change, which it can do at once.
+constexpr const char* kRootAlone = "only root changes what GPUs are divided into";
 constexpr std::chrono::seconds kPatience{5};
 // An order that the agent has not read yet cannot be stopped: it is tried again.
 constexpr std::chrono::milliseconds kBetweenStops{50};
@@ -99,13 +102,13 @@ Result<std::optional<Client>> Reach() {
     return std::optional<Client>();
   }
   if (code != ErrorCode::kDenied) return std::move(client).error();
-  return std::move(client).error().WithHint("only root changes what GPUs are divided into");
+  return std::move(client).error().WithHint(kRootAlone);
 }
 
 // One question to the agent that a signal ends: it is told so, and its answer awaited.
-class Question {
+class AgentQuestion {
  public:
-  Question(Client& client, const TellNews& tell)
+  AgentQuestion(Client& client, const TellNews& tell)
       : client_(client),
         ticket_(fmt::format(
             "{}-{}", getpid(), std::chrono::steady_clock::now().time_since_epoch().count())) {
@@ -174,7 +177,7 @@ Result<std::optional<ChangeEnd>> AgreeOn(Client& client,
                                          const ChangePlace::Agree& agree,
                                          const TellNews& tell,
                                          RemoteOrder& order) {
-  Question question(client, tell);
+  AgentQuestion question(client, tell);
   const Result<Value> answer =
       question.Ask("mig.look", Value::Map().Set("command", order.command).Set("wait", order.wait));
   // What ended the look shall end the change.
@@ -212,7 +215,7 @@ ChangeEnd RunInAgent(Client& client,
     if (*undecided) return **std::move(undecided);
   }
   const Result<Value> answer =
-      Question(client, tell)
+      AgentQuestion(client, tell)
           .Ask("mig.change", Value::Map().Set("order", service::mig::ToWire(order)));
   if (!answer.ok()) return Failed(Told(answer.error()));
   Result<ChangeEnd> end = service::mig::ChangeEndFromWire(*answer);
@@ -232,7 +235,7 @@ BootEnd BootInAgent(Client& client, service::mig::BootChoice choice, const TellN
     *path = Absolute(*path);
   }
   const Result<Value> answer =
-      Question(client, tell)
+      AgentQuestion(client, tell)
           .Ask("mig.boot", Value::Map().Set("choice", service::mig::ToWire(choice)));
   if (!answer.ok()) return BootFailed(Told(answer.error()));
   Result<BootEnd> end = service::mig::BootEndFromWire(*answer);
@@ -242,24 +245,40 @@ BootEnd BootInAgent(Client& client, service::mig::BootChoice choice, const TellN
 
 }  // namespace
 
-Result<model::PinnedInstances> AskPinned(const service::inventory::ReaderOptions& reader) {
-  if (!MayAskAgent(reader)) return model::PinnedInstances();
+Result<model::PinnedParts> AskPinned(const service::inventory::ReaderOptions& reader,
+                                     const model::Inventory& node) {
+  if (!MayAskAgent(reader)) return model::PinnedParts();
   Result<Client> client = Client::Connect();
   if (!client.ok()) {
     const ErrorCode code = client.error().code();
-    if (code == ErrorCode::kUnavailable || code == ErrorCode::kDenied)
-      return model::PinnedInstances();
-    return std::move(client).error();
+    if (code == ErrorCode::kDenied) return model::PinnedParts();
+    if (code != ErrorCode::kUnavailable) return std::move(client).error();
+    Result<service::mig::ChangeGuards> guards = agent::KeptGuards(base::StateDirectory());
+    if (!guards.ok() && guards.error().code() != ErrorCode::kDenied)
+      return std::move(guards).error();
+    return guards.ok() && guards->pinned ? guards->pinned(node) : model::PinnedParts();
   }
   TRY(answer, client->Call("mig.pinned", Value::Map(), {.patience = kPatience}));
   TRY(look, service::mig::PlanLookFromWire(answer));
   return std::move(look.pinned);
 }
 
+// Those of this machine's agent, which does not run.
+Result<service::mig::ChangeGuards> ChangePlace::Guards() const {
+  if (!MayAskAgent(reader_)) return service::mig::ChangeGuards();
+  Result<service::mig::ChangeGuards> guards = agent::KeptGuards(base::StateDirectory());
+  if (!guards.ok() && guards.error().code() == ErrorCode::kDenied)
+    return std::move(guards).error().WithHint(kRootAlone);
+  return guards;
+}
+
 ChangeEnd ChangePlace::RunHere(const RemoteOrder& order, const Agree& agree, const TellNews& tell) {
   Result<service::mig::ChangeOrder> made = service::mig::MakeOrder(order, tell, &StopFlag());
   if (!made.ok()) return Failed(made.error(), ChangeStatus::kInvalid);
   if (agree) made->agree = agree;
+  Result<service::mig::ChangeGuards> guards = Guards();
+  if (!guards.ok()) return Failed(guards.error(), ChangeStatus::kFailed);
+  made->guards = *std::move(guards);
   if (!procedure_) procedure_ = std::make_unique<service::mig::ChangeProcedure>(reader_);
   return procedure_->Run(*made);
 }
@@ -278,7 +297,10 @@ BootEnd ChangePlace::Boot(const service::mig::BootChoice& choice, const TellNews
     if (!agent.ok()) return BootFailed(agent.error());
     if (*agent) return BootInAgent(**agent, choice, tell);
   }
+  Result<service::mig::ChangeGuards> guards = Guards();
+  if (!guards.ok()) return BootFailed(guards.error());
   service::mig::BootOptions boot;
+  boot.guards = *std::move(guards);
   boot.choice = choice;
   boot.reader = reader_;
   boot.stop = &StopFlag();

@@ -10,7 +10,7 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "model/inventory.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "service/inventory/reader.h"
 #include "service/mig/boot.h"
 #include "service/mig/procedure.h"
@@ -22,7 +22,7 @@ namespace partita::cli {
 class ChangePlace {
  public:
   using Agree = std::function<service::mig::Agreement(const model::Inventory& node,
-                                                      const model::PinnedInstances& pinned)>;
+                                                      const model::PinnedParts& pinned)>;
 
   explicit ChangePlace(service::inventory::ReaderOptions reader) : reader_(std::move(reader)) {}
 
@@ -41,13 +41,14 @@ class ChangePlace {
   [[nodiscard]] service::mig::ChangeEnd RunHere(const service::mig::RemoteOrder& order,
                                                 const Agree& agree,
                                                 const service::mig::TellNews& tell);
+  [[nodiscard]] base::Result<service::mig::ChangeGuards> Guards() const;
   service::inventory::ReaderOptions reader_;
   std::unique_ptr<service::mig::ChangeProcedure> procedure_;  // once it was needed
 };
 
-// The instances that somebody was given, by the agent of this machine; none where none runs, or
-// only root may ask it.
-[[nodiscard]] base::Result<model::PinnedInstances> AskPinned(
-    const service::inventory::ReaderOptions& reader);
+// The instances that somebody was given, by the agent of this machine, or as it wrote it down where
+// it does not run; none where only root may ask it.
+[[nodiscard]] base::Result<model::PinnedParts> AskPinned(
+    const service::inventory::ReaderOptions& reader, const model::Inventory& node);
 
 }  // namespace partita::cli

@@ -14,8 +14,8 @@
 #include "cli/mig/node.h"
 #include "cli/mig/request.h"
 #include "cli/report_error.h"
-#include "model/mig_plan.h"
-#include "model/mig_wanted.h"
+#include "model/mig/plan.h"
+#include "model/mig/wanted.h"
 #include "service/mig/modes_without_driver.h"
 #include "service/mig/node_plan.h"
 
@@ -25,8 +25,6 @@ namespace {
 
 using base::Value;
 using service::mig::GpuTarget;
-
-constexpr int kIndent = 3;
 
 struct Asked {
   MigOptions options;

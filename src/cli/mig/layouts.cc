@@ -15,7 +15,7 @@
 #include "cli/exit_status.h"
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
-#include "model/mig_planner.h"
+#include "model/mig/planner.h"
 
 namespace partita::cli {
 
@@ -25,8 +25,6 @@ using base::Value;
 using model::MigGeometry;
 using model::MigLayout;
 using model::ProfileCounts;
-
-constexpr int kIndent = 3;
 
 // A set of instances, wherever they are.
 struct InstanceSet {

@@ -17,8 +17,6 @@ namespace partita::cli {
 
 namespace {
 
-constexpr int kIndent = 3;
-
 model::Inventory NodeOf(model::Gpu gpu) {
   model::Inventory node;
   node.gpus.push_back(std::move(gpu));

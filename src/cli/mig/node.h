@@ -13,7 +13,7 @@
 #include "cli/command_options.h"
 #include "cli/draw/drawing.h"
 #include "model/inventory.h"
-#include "model/mig_geometry.h"
+#include "model/mig/geometry.h"
 
 namespace partita::cli {
 

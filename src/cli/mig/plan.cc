@@ -20,8 +20,8 @@
 #include "cli/mig/show.h"
 #include "cli/mig/validate.h"
 #include "cli/report_error.h"
-#include "model/mig_after_plan.h"
-#include "model/mig_wanted.h"
+#include "model/mig/after_plan.h"
+#include "model/mig/wanted.h"
 
 namespace partita::cli {
 
@@ -34,8 +34,6 @@ using model::GpuPlan;
 using model::MigGeometry;
 using service::mig::GpuOutcome;
 using service::mig::NodePlan;
-
-constexpr int kIndent = 3;
 
 // Gauges say nothing about a plan, and half of what is drawn does not exist yet.
 Gpu WithoutMemory(Gpu gpu) {
@@ -145,6 +143,10 @@ void AddPlan(const Gpu& gpu,
                                          given.place.start, given.to);
     Append(Wrapped(mark, mark.width(), Clean(text, look.utf8), Ink::kFault, look), lines);
   }
+  for (const std::string& to : plan.given_whole)
+    Append(Wrapped(mark, mark.width(), Clean("the GPU was given to " + to, look.utf8), Ink::kFault,
+                   look),
+           lines);
   if (plan.blockers.empty() && plan.hidden_blockers.empty() && !plan.blockers_unknown) return;
   const bool known = !plan.blockers.empty() || !plan.hidden_blockers.empty();
   lines.push_back(Line(mark).Add(known ? "blocked until these end:" : "blocked by who may use it:",
@@ -248,6 +250,11 @@ Value OutcomeValue(const Gpu* gpu, const GpuOutcome& outcome) {
   map.Set("steps", std::move(steps))
       .Set("blocked", plan.Blocked())
       .Set("blockers", std::move(blockers));
+  if (!plan.given_whole.empty()) {
+    Value given = Value::List();
+    for (const std::string& to : plan.given_whole) given.Add(to);
+    map.Set("givenWhole", std::move(given));
+  }
   if (!plan.given.empty()) {
     Value given = Value::List();
     for (const model::GivenInstance& each : plan.given)
@@ -324,9 +331,9 @@ int RunMigPlan(const base::Invocation& invocation) {
     const base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
     if (!goal.ok()) return ReportError(goal.error());
     request->WarnOfLeftOut(node, *goal);
-    model::PinnedInstances pinned;
+    model::PinnedParts pinned;
     if (!options.model) {
-      base::Result<model::PinnedInstances> asked = AskPinned(options.reader);
+      base::Result<model::PinnedParts> asked = AskPinned(options.reader, node);
       if (asked.ok())
         pinned = *std::move(asked);
       else

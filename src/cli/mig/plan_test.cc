@@ -31,7 +31,7 @@ NodeGoal GoalFor(const model::Inventory& node,
   return goal;
 }
 
-std::string Picture(const model::Inventory& node, const NodePlan& plan, const Look& look) {
+std::string PlanPicture(const model::Inventory& node, const NodePlan& plan, const Look& look) {
   return ToString(DrawMigPlan(node, plan, look), look.colour);
 }
 
@@ -52,10 +52,10 @@ struct Sample {
 
 TEST(MigPlanPicture, LooksAsReviewed) {
   const Sample sample;
-  golden::ExpectGolden("mig/plan-dgx.txt", Picture(sample.node, sample.plan, Look{}));
+  golden::ExpectGolden("mig/plan-dgx.txt", PlanPicture(sample.node, sample.plan, Look{}));
   golden::ExpectGolden(
       "mig/plan-dgx-ascii.txt",
-      Picture(sample.node, sample.plan, Look{.width = 120, .colour = true, .utf8 = false}));
+      PlanPicture(sample.node, sample.plan, Look{.width = 120, .colour = true, .utf8 = false}));
   golden::ExpectGolden("mig/plan-dgx.json",
                        base::ToJson(MigPlanDocument(sample.node, sample.plan)));
 }
@@ -64,7 +64,7 @@ TEST(MigPlanPicture, SaysWhatWouldWorkInstead) {
   model::Inventory node;
   node.gpus.push_back(config::ProductGpu("A30").value());
   const NodePlan plan = service::mig::PlanNode(node, GoalFor(node, {{0, "4g.24gb,1g.6gb"}}));
-  golden::ExpectGolden("mig/plan-impossible.txt", Picture(node, plan, Look{}));
+  golden::ExpectGolden("mig/plan-impossible.txt", PlanPicture(node, plan, Look{}));
   EXPECT_EQ(PlanStatus(plan), kExitInvalidInput);
 }
 

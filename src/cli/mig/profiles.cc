@@ -21,8 +21,6 @@ namespace {
 using base::Value;
 using model::GpuInstanceProfile;
 
-constexpr int kIndent = 3;
-
 // As people list them: the smallest first.
 std::vector<std::size_t> SmallestFirst(const model::MigGeometry& geometry) {
   std::vector<std::size_t> order = model::LargestFirst(geometry);
@@ -30,7 +28,7 @@ std::vector<std::size_t> SmallestFirst(const model::MigGeometry& geometry) {
   return order;
 }
 
-std::vector<std::uint32_t> Starts(const GpuInstanceProfile& profile) {
+std::vector<std::uint32_t> StartsOf(const GpuInstanceProfile& profile) {
   std::vector<std::uint32_t> starts;
   for (const model::Placement& placement : profile.placements) starts.push_back(placement.start);
   return starts;
@@ -50,7 +48,7 @@ std::vector<std::string> Heading(const Look& look) {
   return row;
 }
 
-std::vector<std::string> Row(const GpuInstanceProfile& profile, const Look& look) {
+std::vector<std::string> ProfileRow(const GpuInstanceProfile& profile, const Look& look) {
   const auto number = [](auto value) { return fmt::format("{}", value); };
   const double gibibytes = static_cast<double>(profile.memory.value()) / 1024;
   std::vector<std::string> row = {Clean(profile.name, look.utf8), number(profile.id),
@@ -60,7 +58,7 @@ std::vector<std::string> Row(const GpuInstanceProfile& profile, const Look& look
     row.insert(row.end(), {number(profile.copy_engines), number(profile.decoders),
                            number(profile.encoders), number(profile.jpegs), number(profile.ofas)});
   }
-  row.insert(row.end(), {number(SizeOf(profile)), NumberRanges(Starts(profile))});
+  row.insert(row.end(), {number(SizeOf(profile)), NumberRanges(StartsOf(profile))});
   return row;
 }
 
@@ -78,7 +76,7 @@ Lines DrawMigProfiles(const model::Inventory& node, const Look& look) {
     }
     std::vector<std::vector<std::string>> rows = {Heading(look)};
     for (const std::size_t position : SmallestFirst(kind.geometry)) {
-      rows.push_back(Row(kind.geometry.profiles[position], look));
+      rows.push_back(ProfileRow(kind.geometry.profiles[position], look));
     }
     Append(DrawTable(rows, ShowsEngines(look) ? "lrrrrrrrrrrl" : "lrrrrrl", kIndent, look), lines);
     lines.push_back(Line().PadTo(kIndent).Add(

@@ -14,7 +14,7 @@
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
 #include "cli/status/status_document.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "model/unread.h"
 #include "model/words.h"
 
@@ -26,8 +26,6 @@ using base::Value;
 using model::Gpu;
 using model::GpuInstance;
 using model::MigGeometry;
-
-constexpr int kIndent = 3;
 
 model::ProfileCounts RoomOn(const Gpu& gpu, const MigGeometry& geometry) {
   model::MigLayout layout;
@@ -86,7 +84,7 @@ Value InstanceValue(const GpuInstance& instance) {
       .Set("computeInstances", std::move(devices));
 }
 
-Value GpuValue(const Gpu& gpu) {
+Value LayoutValue(const Gpu& gpu) {
   Value map = Value::Map();
   if (gpu.index) map.Set("index", gpu.index->value());
   if (gpu.uuid) map.Set("uuid", gpu.uuid->value());
@@ -173,7 +171,7 @@ Lines DrawMigShow(const model::Inventory& node, const Look& look) {
 
 Value MigShowDocument(const model::Inventory& node) {
   Value gpus = Value::List();
-  for (const Gpu& gpu : node.gpus) gpus.Add(GpuValue(gpu));
+  for (const Gpu& gpu : node.gpus) gpus.Add(LayoutValue(gpu));
   return Value::Map()
       .Set("apiVersion", "partita.dev/mig/v1")
       .Set("kind", "MigState")

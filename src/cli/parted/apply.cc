@@ -32,14 +32,15 @@ base::Result<void> Applied(const base::Invocation& invocation) {
   return Changed(invocation, Flags(), selection, goal);
 }
 
-int Run(const base::Invocation& invocation) {
+int RunApply(const base::Invocation& invocation) {
   return Finish(invocation, Applied(invocation), "MIG configuration applied successfully");
 }
 
 }  // namespace
 
 base::Command ApplyCommand() {
-  return {.name = "apply", .summary = "Apply a MIG configuration", .options = Flags(), .run = Run};
+  return {
+      .name = "apply", .summary = "Apply a MIG configuration", .options = Flags(), .run = RunApply};
 }
 
 }  // namespace partita::cli::parted

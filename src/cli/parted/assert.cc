@@ -83,7 +83,7 @@ Result<void> Asserted(const Invocation& invocation) {
                          kNotApplied);
 }
 
-int Run(const Invocation& invocation) {
+int RunAssert(const Invocation& invocation) {
   std::string_view done = "Selected MIG configuration currently applied";
   if (invocation.Has("mode-only")) {
     done = "Selected MIG mode settings from configuration currently applied";
@@ -102,7 +102,7 @@ base::Command AssertCommand() {
   return {.name = "assert",
           .summary = "Check that a MIG configuration is applied",
           .options = {ConfigFileFlag(), SelectedConfigFlag(), ModeOnlyFlag(), valid},
-          .run = Run};
+          .run = RunAssert};
 }
 
 }  // namespace partita::cli::parted

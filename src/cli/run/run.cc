@@ -127,7 +127,7 @@ int RunInContainer(const Invocation& invocation, const std::string& directory) {
   return Execute(*runc);
 }
 
-int Run(const Invocation& invocation) {
+int RunProgram(const Invocation& invocation) {
   if (invocation.rest().empty()) {
     return ReportError(base::MakeError(ErrorCode::kInvalid, "run what?")
                            .WithHint("partita run --gpu 0 -- COMMAND…"));
@@ -174,7 +174,7 @@ base::Command RunCommand() {
                     "in a container, as root"}},
       .takes_rest = true,
       .rest_name = "COMMAND",
-      .run = Run,
+      .run = RunProgram,
   };
 }
 

@@ -20,7 +20,7 @@ using base::ErrorCode;
 using base::Invocation;
 using base::Result;
 
-struct Wish {
+struct ConfigWish {
   std::string from;
   bool named = false;             // by the user: the file is meant to be there
   std::optional<std::string> to;  // absent: standard output
@@ -28,8 +28,8 @@ struct Wish {
   bool defaults = false;
 };
 
-Result<Wish> ReadWish(const Invocation& invocation) {
-  Wish wish;
+Result<ConfigWish> ReadConfigWish(const Invocation& invocation) {
+  ConfigWish wish;
   wish.from = invocation.Get("config").value_or(config::ToolkitConfigPath(base::ReadVariable));
   wish.named = invocation.Has("config");
   wish.assignments = invocation.GetAll("set");
@@ -44,7 +44,7 @@ Result<Wish> ReadWish(const Invocation& invocation) {
 }
 
 // The file as it is, else the defaults; then what is set, and the whole looked at once more.
-Result<std::string> MakeText(const Wish& wish) {
+Result<std::string> MakeText(const ConfigWish& wish) {
   std::string text = config::DefaultToolkitConfig();
   if (!wish.defaults) {
     Result<std::string> read = base::ReadRegularFile(wish.from, config::Document::kMaxBytes);
@@ -75,7 +75,7 @@ Result<void> Write(const std::string& path, const std::string& text) {
 }  // namespace
 
 int RunRuntimeConfig(const Invocation& invocation) {
-  const Result<Wish> wish = ReadWish(invocation);
+  const Result<ConfigWish> wish = ReadConfigWish(invocation);
   if (!wish.ok()) return ReportError(wish.error());
   const Result<std::string> text = MakeText(*wish);
   if (!text.ok()) return ReportError(text.error());

@@ -51,15 +51,15 @@ base::Result<std::string> Dump(const std::string& program, const std::string& co
   return text;
 }
 
-struct Wish {
+struct ConfigureWish {
   Engine engine = Engine::kDocker;
   ConfigureOrder order;
   base::OutputFormat format = base::OutputFormat::kText;
   bool dry_run = false;
 };
 
-base::Result<Wish> ReadWish(const base::Invocation& invocation) {
-  Wish wish;
+base::Result<ConfigureWish> ReadConfigureWish(const base::Invocation& invocation) {
+  ConfigureWish wish;
   TRY(format, base::ParseOutputFormat(invocation.Get("output").value_or("text")));
   TRY(engine, service::toolkit::ParseEngine(invocation.Get("runtime").value_or("docker")));
   const EngineRow& row = service::toolkit::RowOf(engine);
@@ -89,9 +89,9 @@ std::string_view WordFor(const FileChange& change) {
   return change.after ? "edited" : "removed";
 }
 
-base::Value DocumentOf(const Wish& wish,
-                       const EnginePlan& plan,
-                       const std::vector<Carried>& carried) {
+base::Value ConfiguredDocument(const ConfigureWish& wish,
+                               const EnginePlan& plan,
+                               const std::vector<Carried>& carried) {
   base::Value files = base::Value::List();
   for (std::size_t i = 0; i < plan.changes.size(); ++i) {
     const FileChange& change = plan.changes[i];
@@ -123,7 +123,7 @@ std::string DryRunText(const EnginePlan& plan) {
   return text.empty() ? "nothing to change\n" : text;
 }
 
-std::string DoneText(const Wish& wish, const std::vector<Carried>& carried) {
+std::string DoneText(const ConfigureWish& wish, const std::vector<Carried>& carried) {
   if (carried.empty()) return "nothing to change\n";
   std::string text;
   for (const Carried& each : carried) {
@@ -136,8 +136,10 @@ std::string DoneText(const Wish& wish, const std::vector<Carried>& carried) {
   return text;
 }
 
-void Print(const Wish& wish, const EnginePlan& plan, const std::vector<Carried>& carried) {
-  PrintAs(wish.format, DocumentOf(wish, plan, carried),
+void PrintConfigured(const ConfigureWish& wish,
+                     const EnginePlan& plan,
+                     const std::vector<Carried>& carried) {
+  PrintAs(wish.format, ConfiguredDocument(wish, plan, carried),
           wish.dry_run ? DryRunText(plan) : DoneText(wish, carried));
   if (wish.format != base::OutputFormat::kText) return;
   for (const std::string& note : plan.notes) Warn(note);
@@ -146,7 +148,7 @@ void Print(const Wish& wish, const EnginePlan& plan, const std::vector<Carried>&
 }  // namespace
 
 int RunRuntimeConfigure(const base::Invocation& invocation) {
-  const base::Result<Wish> wish = ReadWish(invocation);
+  const base::Result<ConfigureWish> wish = ReadConfigureWish(invocation);
   if (!wish.ok()) return ReportError(wish.error());
   const std::string state = base::StateDirectory();
   const base::Result<EnginePlan> plan =
@@ -159,7 +161,7 @@ int RunRuntimeConfigure(const base::Invocation& invocation) {
     if (!done.ok()) return ReportError(done.error());
     carried = *std::move(done);
   }
-  Print(*wish, *plan, carried);
+  PrintConfigured(*wish, *plan, carried);
   return kExitDone;
 }
 

@@ -18,7 +18,6 @@ namespace partita::cli {
 
 namespace {
 
-constexpr int kIndent = 3;
 // From here on two GPUs stand side by side, each as wide as on an ordinary terminal.
 constexpr int kTwoColumns = 163;
 constexpr int kColumnGap = 3;
@@ -134,6 +133,40 @@ void AddVfio(const model::Inventory& inventory, const Look& look, Lines& lines) 
   lines.emplace_back();
 }
 
+// "GPU 0", "MIG 1g.10gb of GPU 3"; what is not drawn by its UUID.
+std::string SharedDeviceText(const model::Inventory& inventory, const std::string& uuid) {
+  for (const model::Gpu& gpu : inventory.gpus) {
+    std::string name =
+        "GPU " + (gpu.index ? std::to_string(gpu.index->value()) : gpu.pci.ToString());
+    if (gpu.uuid && gpu.uuid->value() == uuid) return name;
+    if (!gpu.mig) continue;
+    for (const model::GpuInstance& instance : gpu.mig->instances)
+      for (const model::ComputeInstance& compute : instance.compute_instances)
+        if (compute.uuid.value() == uuid) return fmt::format("MIG {} of {}", compute.name, name);
+  }
+  return uuid;
+}
+
+void AddMps(const model::NodeReport& report, const Look& look, Lines& lines) {
+  if (report.mps.empty()) return;
+  lines.push_back(SectionHeading("shared by MPS", look));
+  for (const model::MpsDomain& domain : report.mps) {
+    std::vector<std::string> devices;
+    for (const std::string& device : domain.devices)
+      devices.push_back(Clean(SharedDeviceText(report.inventory, device), look.utf8));
+    Line first = Line().PadTo(kIndent).Add(base::Join(devices, ", "), Ink::kStrong).Add("  ");
+    if (domain.problem.empty()) {
+      first.Add(domain.kept ? "ready, but only for pods that hold shares already" : "ready");
+      lines.push_back(std::move(first));
+      continue;
+    }
+    first.Add(look.glyphs().warning, Ink::kWarning).Add(" ");
+    Append(Wrapped(first, first.width(), Clean(domain.problem, look.utf8), Ink::kPlain, look),
+           lines);
+  }
+  lines.emplace_back();
+}
+
 void AddError(
     const Line& first, const base::Error& error, Ink ink, const Look& look, Lines& lines) {
   Append(Wrapped(first, first.width(), Clean(error.ToString(), look.utf8), ink, look), lines);
@@ -216,6 +249,7 @@ Lines DrawStatus(const model::NodeReport& report, bool details, const Look& look
     Append(std::move(links), lines);
     lines.emplace_back();
   }
+  AddMps(report, look, lines);
   AddVfio(inventory, look, lines);
   AddProblems(inventory, look, lines);
   if (details) AddDeviceNodes(inventory, look, lines);

@@ -113,6 +113,22 @@ TEST(DrawStatus, SaysHowOldAGpuIsThatDoesNotAnswer) {
   EXPECT_NE(text.find("\n   ! last answered 2 h ago\n"), std::string::npos) << text;
 }
 
+TEST(DrawStatus, SaysWhatIsSharedByMpsAndWhatIsNot) {
+  model::NodeReport report = model::testing::H200Idle();
+  const std::string gpu = report.inventory.gpus[0].uuid->value();
+  report.mps = {{.name = gpu, .devices = {gpu}, .problem = "", .kept = false},
+                {.name = "b", .devices = {gpu}, .problem = "", .kept = true},
+                {.name = "c", .devices = {"GPU-x", "GPU-y"}, .problem = "its daemon has ended"}};
+  const std::string text = ToString(DrawStatus(report, false, {80, false, true}), false);
+  EXPECT_NE(text.find(" shared by MPS "), std::string::npos) << text;
+  EXPECT_NE(text.find("\n   GPU 0  ready\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n   GPU 0  ready, but only for pods that hold shares already\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("\n   GPU-x, GPU-y  "), std::string::npos) << text;
+  EXPECT_NE(text.find(" its daemon has ended\n"), std::string::npos) << text;
+}
+
 TEST(DrawStatus, ShowsMisplacedInstancesInsteadOfHidingThem) {
   model::NodeReport report = model::testing::DgxA100Mixed();
   report.inventory.gpus[3].mig->instances[0].placement = {2, 4};

@@ -73,6 +73,10 @@ base::Result<NodeLook> ReadStatusAnswer(const Value& answer) {
     TRY(gpus, ReadStaleGpus(*stale), "stale");
     look.stale = std::move(gpus);
   }
+  if (const Value* mps = answer.Find("mps")) {
+    TRY(domains, model::ReadMpsDomains(*mps));
+    look.mps = std::move(domains);
+  }
   return look;
 }
 

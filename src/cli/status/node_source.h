@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/value.h"
@@ -18,6 +19,7 @@ struct NodeLook {
   model::Inventory inventory;
   model::StaleGpus stale =
       {};  // empty after a look of our own: whoever does not answer has a fault
+  std::vector<model::MpsDomain> mps = {};  // as the agent has them
 };
 
 // The agent's answer to "status". kUnsupported: of another version; kInvalid, with the place.

@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <ctime>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -102,17 +104,35 @@ std::string Now() {
   return text.data();
 }
 
+// Domains of MPS that have nothing of what is shown are not shown either.
+void KeepShown(model::NodeReport& report) {
+  std::set<std::string> shown;
+  for (const model::Gpu& gpu : report.inventory.gpus) {
+    if (gpu.uuid) shown.insert(gpu.uuid->value());
+    if (!gpu.mig) continue;
+    for (const model::GpuInstance& instance : gpu.mig->instances)
+      for (const model::ComputeInstance& compute : instance.compute_instances)
+        shown.insert(compute.uuid.value());
+  }
+  std::erase_if(report.mps, [&](const model::MpsDomain& domain) {
+    return std::none_of(domain.devices.begin(), domain.devices.end(),
+                        [&](const std::string& device) { return shown.contains(device); });
+  });
+}
+
 base::Result<model::NodeReport> LookAtNode(NodeSource& source, const StatusOptions& options) {
   model::NodeReport report;
   report.host = HostName();
   report.time = Now();
-  auto [inventory, stale] = source.Look();
+  auto [inventory, stale, mps] = source.Look();
   report.stale = std::move(stale);
+  report.mps = std::move(mps);
   report.gpus_on_node = inventory.gpus.size();
   // Without a driver there is no GPU to choose from: that is the news, not the choice.
   if (inventory.driver) {
     TRY(selected, model::SelectGpus(std::move(inventory), options.gpus));
     report.inventory = std::move(selected);
+    if (!options.gpus.empty()) KeepShown(report);
   } else {
     report.inventory = std::move(inventory);
     if (std::optional<base::Error>& error = report.inventory.driver_error) {

@@ -336,6 +336,7 @@ Value StatusDocument(const model::NodeReport& report) {
       .Set("switchLinks", ListOf(inventory.switch_links, SwitchLinksValue))
       .Set("deviceNodes", ListOf(inventory.nodes, DeviceNodeValue))
       .Set("problems", ListOf(inventory.problems, ProblemValue));
+  if (!report.mps.empty()) map.Set("mps", ToValue(report.mps));
   return map;
 }
 

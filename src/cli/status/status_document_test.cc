@@ -56,6 +56,13 @@ TEST(StatusDocument, SaysHowOldAGpuIsThatDoesNotAnswer) {
   golden::ExpectGolden("status/stale.json", base::ToJson(StatusDocument(report)));
 }
 
+TEST(StatusDocument, HasDomainsOfMpsWhereThereAreSome) {
+  model::NodeReport report = model::testing::H200Idle();
+  EXPECT_EQ(StatusDocument(report).Find("mps"), nullptr);
+  report.mps = {{.name = "a", .devices = {"GPU-a"}, .problem = "why", .kept = true}};
+  EXPECT_EQ(*StatusDocument(report).Find("mps"), ToValue(report.mps));
+}
+
 TEST(StatusDocument, KeepsNumbersThatTheTablesDoNotKnow) {
   model::NodeReport report = model::testing::H200Idle();
   report.inventory.gpus[0].brand = 99;

@@ -9,15 +9,15 @@ namespace partita::hook {
 namespace {
 
 constexpr char kDirectory[] = "/etc/nvidia/nvidia-application-profiles-rc.d";
-constexpr char kFile[] = "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
-constexpr std::uint32_t kBits = 64;
+constexpr char kProfileFile[] = "/etc/nvidia/nvidia-application-profiles-rc.d/10-container.conf";
+constexpr std::uint32_t kMaskBits = 64;
 
 }  // namespace
 
 std::optional<std::uint64_t> VisibleMask(const std::set<std::uint32_t>& minors) {
   std::uint64_t mask = 0;
   for (const std::uint32_t minor : minors) {
-    if (minor < kBits) mask |= std::uint64_t{1} << minor;
+    if (minor < kMaskBits) mask |= std::uint64_t{1} << minor;
   }
   return mask == 0 ? std::nullopt : std::optional(mask);
 }
@@ -31,13 +31,13 @@ std::string ApplicationProfile(std::uint64_t mask) {
 
 base::Result<void> WriteApplicationProfile(const base::RootDir& root, std::uint64_t mask) {
   TRY(made, root.MakeDirectories(kDirectory, 0555));
-  return root.Replace(kFile, ApplicationProfile(mask), 0444);
+  return root.Replace(kProfileFile, ApplicationProfile(mask), 0444);
 }
 
 base::Result<void> UpdateApplicationProfile(const HookCall& call, const Report& report) {
   const std::set<std::uint32_t> minors = ReadInjectedNodes(call.root, std::nullopt).gpus;
   for (const std::uint32_t minor : minors) {
-    if (minor >= kBits)
+    if (minor >= kMaskBits)
       report.Warning(fmt::format("/dev/nvidia{}: EGL counts no minor above 63", minor));
   }
   const auto mask = VisibleMask(minors);

@@ -27,28 +27,29 @@ constexpr char kMixed[] =
 constexpr char kUnified[] =
     "41 23 0:38 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n";
 
-std::string Told(const base::Result<DeviceCgroup>& found) {
+std::string FoundCgroup(const base::Result<DeviceCgroup>& found) {
   if (!found.ok()) return found.error().ToString();
   return fmt::format("v{} {}", found->version, found->directory);
 }
 
 TEST(FindDeviceCgroup, VersionOneCountsFirst) {
-  EXPECT_EQ(Told(FindDeviceCgroup(kMixed, "9:cpu,devices:/docker/a:b\n0::/system.slice\n")),
+  EXPECT_EQ(FoundCgroup(FindDeviceCgroup(kMixed, "9:cpu,devices:/docker/a:b\n0::/system.slice\n")),
             "v1 /sys/fs/cgroup/devices/docker/a:b");
-  EXPECT_EQ(Told(FindDeviceCgroup(kUnified, "0::/system.slice/docker-c.scope\n")),
+  EXPECT_EQ(FoundCgroup(FindDeviceCgroup(kUnified, "0::/system.slice/docker-c.scope\n")),
             "v2 /sys/fs/cgroup/system.slice/docker-c.scope");
-  EXPECT_EQ(Told(FindDeviceCgroup(kMixed, "1:name=systemd:/x\n0::/y\n")),
+  EXPECT_EQ(FoundCgroup(FindDeviceCgroup(kMixed, "1:name=systemd:/x\n0::/y\n")),
             "v2 /sys/fs/cgroup/unified/y");
-  EXPECT_EQ(Told(FindDeviceCgroup(kUnified, "0::/\n")), "v2 /sys/fs/cgroup");
+  EXPECT_EQ(FoundCgroup(FindDeviceCgroup(kUnified, "0::/\n")), "v2 /sys/fs/cgroup");
 }
 
 TEST(FindDeviceCgroup, APartOfTheHierarchyIsTakenOff) {
   constexpr char kPart[] =
       "36 31 0:33 /outer\\040one /sys/fs/cgroup/devices rw - cgroup cgroup rw,devices\n";
-  EXPECT_EQ(Told(FindDeviceCgroup(kPart, "9:devices:/outer one/c\n")),
+  EXPECT_EQ(FoundCgroup(FindDeviceCgroup(kPart, "9:devices:/outer one/c\n")),
             "v1 /sys/fs/cgroup/devices/c");
-  EXPECT_EQ(Told(FindDeviceCgroup(kPart, "9:devices:/outer one\n")), "v1 /sys/fs/cgroup/devices");
-  EXPECT_EQ(Told(FindDeviceCgroup(kPart, "9:devices:/outer ones/c\n")),
+  EXPECT_EQ(FoundCgroup(FindDeviceCgroup(kPart, "9:devices:/outer one\n")),
+            "v1 /sys/fs/cgroup/devices");
+  EXPECT_EQ(FoundCgroup(FindDeviceCgroup(kPart, "9:devices:/outer ones/c\n")),
             "the container's cgroup /outer ones/c is not below /outer one, which is mounted at "
             "/sys/fs/cgroup/devices");
 }
@@ -59,7 +60,7 @@ TEST(FindDeviceCgroup, WhatIsOutsideIsAnError) {
     ASSERT_FALSE(found.ok()) << path;
     EXPECT_EQ(found.error().code(), base::ErrorCode::kInvalid);
   }
-  EXPECT_EQ(Told(FindDeviceCgroup("", "0::/x\n")),
+  EXPECT_EQ(FoundCgroup(FindDeviceCgroup("", "0::/x\n")),
             "no cgroup hierarchy that decides about devices is mounted");
 }
 

@@ -94,7 +94,7 @@ base::Result<bpf_prog_info> ReadFacts(int program, bpf_prog_info facts) {
   return facts;
 }
 
-base::Result<Program> ReadProgram(std::uint32_t id) {
+base::Result<Program> ReadDeviceProgram(std::uint32_t id) {
   bpf_attr attributes = {};
   attributes.prog_id = id;
   Program program;
@@ -118,7 +118,7 @@ base::Result<Program> ReadProgram(std::uint32_t id) {
   return program;
 }
 
-base::Result<UniqueFd> Load(const std::vector<bpf_insn>& instructions, bool gpl) {
+base::Result<UniqueFd> LoadDeviceProgram(const std::vector<bpf_insn>& instructions, bool gpl) {
   const char* license = gpl ? "GPL" : "Apache-2.0";
   bpf_attr attributes = {};
   attributes.prog_type = BPF_PROG_TYPE_CGROUP_DEVICE;
@@ -130,7 +130,7 @@ base::Result<UniqueFd> Load(const std::vector<bpf_insn>& instructions, bool gpl)
   return program;
 }
 
-int Attach(int cgroup, int program, std::uint32_t flags, int instead_of) {
+int AttachProgram(int cgroup, int program, std::uint32_t flags, int instead_of) {
   bpf_attr attributes = {};
   attributes.target_fd = static_cast<std::uint32_t>(cgroup);
   attributes.attach_bpf_fd = static_cast<std::uint32_t>(program);
@@ -154,10 +154,10 @@ int DetachProgram(int cgroup, int program) {
 // One that is alone is replaced by being attached over.
 base::Result<void> Exchange(int cgroup, std::uint32_t flags, const Program& old, int with) {
   const bool several = (flags & BPF_F_ALLOW_MULTI) != 0;
-  if (Attach(cgroup, with, flags, several ? old.fd.get() : -1) == 0) return {};
+  if (AttachProgram(cgroup, with, flags, several ? old.fd.get() : -1) == 0) return {};
   if (!several || errno != EINVAL) return ErrnoError("replace the container's device program");
   // Before 5.6. Between the two only what both allow is allowed: never more than before.
-  if (Attach(cgroup, with, flags, -1) != 0 || DetachProgram(cgroup, old.fd.get()) != 0)
+  if (AttachProgram(cgroup, with, flags, -1) != 0 || DetachProgram(cgroup, old.fd.get()) != 0)
     return ErrnoError("replace the container's device program");
   return {};
 }
@@ -203,8 +203,8 @@ base::Result<void> AllowOnlyByFilter(int cgroup, std::span<const DeviceRule> rul
   const std::vector<bpf_insn> refuse = {Compute(BPF_MOV, BPF_REG_0, 0),
                                         Instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0)};
   RaiseLockedMemory();
-  TRY(program, Load(WithRules(refuse, rules), false));
-  if (Attach(cgroup, program.get(), BPF_F_ALLOW_MULTI, -1) != 0)
+  TRY(program, LoadDeviceProgram(WithRules(refuse, rules), false));
+  if (AttachProgram(cgroup, program.get(), BPF_F_ALLOW_MULTI, -1) != 0)
     return ErrnoError("attach a device program to a cgroup");
   return {};
 }
@@ -219,8 +219,8 @@ base::Result<void> AllowByFilter(int cgroup, std::span<const DeviceRule> rules) 
   };
   std::vector<Exchanged> all;
   for (const std::uint32_t id : attached.programs) {
-    TRY(old, ReadProgram(id));
-    TRY(made, Load(WithRules(old.instructions, rules), old.gpl));
+    TRY(old, ReadDeviceProgram(id));
+    TRY(made, LoadDeviceProgram(WithRules(old.instructions, rules), old.gpl));
     all.push_back({std::move(old), std::move(made)});
   }
   for (const Exchanged& each : all)

@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kMake = BPF_DEVCG_ACC_MKNOD, kRead = BPF_DEVCG_ACC_READ,
                         kWrite = BPF_DEVCG_ACC_WRITE;
 
-struct Access {
+struct AskedAccess {
   char type;
   std::uint32_t major, minor, access;
 };
@@ -21,7 +21,7 @@ struct Access {
 // that was never set, or a jump out of it, which the kernel would not load.
 class Machine {
  public:
-  Machine(std::span<const bpf_insn> program, const Access& access) : program_(program) {
+  Machine(std::span<const bpf_insn> program, const AskedAccess& access) : program_(program) {
     context_[0] =
         access.access << 16 | (access.type == 'b' ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR);
     context_[1] = access.major;
@@ -111,7 +111,7 @@ TEST(DeviceRule, IsWrittenAsTheKernelReadsIt) {
   EXPECT_EQ(ToString(DeviceRule{'c', 136, 0, true, true, false, true}), "c 136:* rw");
 }
 
-bool Allows(const DeviceRule& rule, const Access& asked) {
+bool Allows(const DeviceRule& rule, const AskedAccess& asked) {
   const std::uint32_t may =
       (rule.read ? kRead : 0) | (rule.write ? kWrite : 0) | (rule.make ? kMake : 0);
   return asked.type == rule.type && asked.major == rule.major &&
@@ -130,7 +130,7 @@ TEST(DeviceFilter, OldVerdictsStayAndOursAreAdded) {
     for (const std::uint32_t major : numbers) {
       for (const std::uint32_t minor : numbers) {
         for (std::uint32_t access = 0; access < 8; ++access) {
-          const Access asked{type, major, minor, access};
+          const AskedAccess asked{type, major, minor, access};
           const bool wanted =
               *Machine(old, asked).Run() ||
               std::any_of(std::begin(rules), std::end(rules),

@@ -89,7 +89,7 @@ base::Result<UniqueFd> SealedCopy(const UniqueFd& program) {
 }
 
 // What is judged is what is executed.
-base::Result<UniqueFd> ReadProgram(const std::string& named) {
+base::Result<UniqueFd> SealedLdconfig(const std::string& named) {
   TRY(path, ProgramPath(named));
   const UniqueFd original(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!original.valid()) return ErrnoError(fmt::format("open {}", path));
@@ -187,7 +187,7 @@ bool IsStaticProgram(std::string_view elf_file) {
 }
 
 base::Result<void> RunLdconfig(const base::RootDir& root, const LdconfigCall& call) {
-  TRY(program, ReadProgram(call.path));
+  TRY(program, SealedLdconfig(call.path));
   const UniqueFd output(memfd_create("ldconfig-output", MFD_CLOEXEC));
   if (!output.valid()) return ErrnoError("make a file in memory");
   std::vector<std::string> arguments{"ldconfig", "-f", "/etc/ld.so.conf", "-C", "/etc/ld.so.cache"};

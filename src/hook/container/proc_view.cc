@@ -34,7 +34,7 @@ std::optional<std::uint32_t> NumberOf(std::string_view text, std::string_view ke
   return std::nullopt;
 }
 
-std::vector<std::string> Names(const RootDir& root, const std::string& directory) {
+std::vector<std::string> EntriesOf(const RootDir& root, const std::string& directory) {
   base::Result<std::vector<std::string>> names = root.List(directory);
   return names.ok() ? *std::move(names) : std::vector<std::string>();
 }
@@ -48,7 +48,7 @@ base::Result<RootDir> OpenDirectory(const RootDir& root, const std::string& path
 void CountNodes(const RootDir& directory,
                 std::optional<std::uint32_t> caps_major,
                 InjectedNodes& nodes) {
-  for (const std::string& name : Names(directory, "/")) {
+  for (const std::string& name : EntriesOf(directory, "/")) {
     const base::Result<base::FileFacts> facts = directory.Look("/" + name);
     if (!facts.ok() || !facts->IsCharDevice()) continue;
     const std::uint32_t major = gnu_dev_major(facts->device), minor = gnu_dev_minor(facts->device);
@@ -61,7 +61,7 @@ void CountNodes(const RootDir& directory,
 void ReadAccess(const RootDir& host, const std::string& below, int depth, HostProc& proc) {
   constexpr int kDeepest = 5;
   const std::string base_path = std::string(kDriverProc) + "/capabilities";
-  for (const std::string& name : Names(host, base_path + below)) {
+  for (const std::string& name : EntriesOf(host, base_path + below)) {
     const std::string path = fmt::format("{}/{}", below, name);
     const base::Result<base::FileFacts> facts = host.Look(base_path + path);
     if (facts.ok() && facts->IsDirectory() && depth < kDeepest)
@@ -126,7 +126,7 @@ HostProc ReadHostGpus(const RootDir& host) {
   const base::Result<std::string> devices = host.Read("/proc/devices", kMostText);
   if (devices.ok()) proc.caps_major = MajorOf(*devices, "nvidia-caps");
   const std::string gpus = std::string(kDriverProc) + "/gpus";
-  for (const std::string& name : Names(host, gpus)) {
+  for (const std::string& name : EntriesOf(host, gpus)) {
     const base::Result<std::string> text =
         host.Read(fmt::format("{}/{}/information", gpus, name), kMostText);
     const auto minor = text.ok() ? NumberOf(*text, "Device Minor") : std::nullopt;

@@ -111,7 +111,7 @@ constexpr std::uint32_t kAllowed[] = {
 // longer than all the rest.
 constexpr std::uint32_t kLeftOut[] = {SYS_fsync, SYS_fdatasync};
 
-sock_filter Load(std::size_t offset) {
+sock_filter LoadWord(std::size_t offset) {
   return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(offset));
 }
 sock_filter Return(std::uint32_t action) { return BPF_STMT(BPF_RET | BPF_K, action); }
@@ -130,9 +130,9 @@ std::size_t Argument(std::size_t index) {
 std::vector<sock_filter> LdconfigFilter(int program) {
   constexpr std::uint32_t kRefuse = SECCOMP_RET_ERRNO | EPERM;
   // Calls of another architecture have other numbers. Those of x32 are larger than any here.
-  std::vector<sock_filter> filter{Load(offsetof(seccomp_data, arch)), Unless(kArchitecture, 1),
+  std::vector<sock_filter> filter{LoadWord(offsetof(seccomp_data, arch)), Unless(kArchitecture, 1),
                                   BPF_JUMP(BPF_JMP | BPF_JA, 1, 0, 0), Return(kRefuse),
-                                  Load(offsetof(seccomp_data, nr))};
+                                  LoadWord(offsetof(seccomp_data, nr))};
   for (const std::uint32_t number : kAllowed) {
     filter.push_back(Unless(number, 1));
     filter.push_back(Return(SECCOMP_RET_ALLOW));
@@ -142,9 +142,9 @@ std::vector<sock_filter> LdconfigFilter(int program) {
     filter.push_back(Return(SECCOMP_RET_ERRNO));
   }
   const sock_filter execute[] = {Unless(SYS_execveat, 5),
-                                 Load(Argument(0)),
+                                 LoadWord(Argument(0)),
                                  Unless(static_cast<std::uint32_t>(program), 3),
-                                 Load(Argument(4)),
+                                 LoadWord(Argument(4)),
                                  Unless(AT_EMPTY_PATH, 1),
                                  Return(SECCOMP_RET_ALLOW),
                                  Return(kRefuse)};

@@ -17,7 +17,7 @@ using base::MakeError;
 using cdi::Capability;
 using request::Kind;
 
-constexpr const char* kProgram = "nvidia-container-cli";
+constexpr const char* kCliName = "nvidia-container-cli";
 
 // Of the driver's modules, users and loader's cache nothing is left to be told: the node is known
 // by other means.
@@ -146,7 +146,7 @@ int RunContainerCli(std::span<char*> arguments) {
   const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   base::Result<CliCall> parsed = ParseContainerCli(words);
   const bool debug = parsed.ok() && parsed->debug;
-  const Report report(kProgram, debug ? Report::Level::kDebug : Report::Level::kWarning);
+  const Report report(kCliName, debug ? Report::Level::kDebug : Report::Level::kWarning);
   const base::Result<void> done = parsed.ok() ? InjectLegacy(parsed->call, report)
                                               : base::Result<void>(std::move(parsed).error());
   if (done.ok()) return 0;

@@ -9,7 +9,7 @@ namespace {
 
 using request::Kind;
 
-cdi::NodeDevices Node() {
+cdi::NodeDevices OrderedNode() {
   cdi::NodeDevices node;
   node.rows.resize(3);
   node.rows[0].uuid = "GPU-aaaaaaaa-0000-0000-0000-000000000000";
@@ -23,7 +23,7 @@ cdi::NodeDevices Node() {
 
 // "0, 1:2", or why not.
 std::string Found(Kind kind, std::vector<std::string> devices) {
-  const cdi::NodeDevices node = Node();
+  const cdi::NodeDevices node = OrderedNode();
   request::Request request;
   request.kind = kind;
   request.devices = std::move(devices);
@@ -57,7 +57,7 @@ TEST(FindDevices, UnknownOnesAreNamed) {
 }
 
 TEST(OrderFor, TakesEverythingOver) {
-  const cdi::NodeDevices node = Node();
+  const cdi::NodeDevices node = OrderedNode();
   request::Request request;
   request.capabilities = {cdi::Capability::kVideo};
   request.mig_monitor = true;

@@ -19,7 +19,7 @@ constexpr MountAttributes kFile{.read_only = true, .no_exec = false, .no_devices
 constexpr MountAttributes kSocket{.read_only = false, .no_exec = true, .no_devices = true};
 constexpr MountAttributes kNodes{.read_only = true, .no_exec = true, .no_devices = false};
 
-std::string NameOf(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+std::string LastPart(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 // Which libraries a capability brings besides those of its own name.
 std::set<Capability> Implied(const std::set<Capability>& asked) {
@@ -76,7 +76,7 @@ class Planner {
   // Libraries and programs go where the image's distribution has them, whatever the host is.
   void AddFile(const cdi::DriverFile& file) {
     if (!Wanted(file)) return;
-    const std::string name = NameOf(file.container_path);
+    const std::string name = LastPart(file.container_path);
     switch (file.kind) {
       case FileKind::kLibrary:
         Mount(file.host_path, (file.elf32 ? libraries32_ : libraries_) + "/" + name, kFile);
@@ -102,7 +102,7 @@ class Planner {
   [[nodiscard]] std::string Mounted(const std::string& directory, std::string_view prefix) const {
     for (const MountStep& each : plan_.mounts) {
       if (each.container_path.starts_with(directory + "/" + std::string(prefix)))
-        return NameOf(each.container_path);
+        return LastPart(each.container_path);
     }
     return "";
   }
@@ -137,7 +137,7 @@ class Planner {
   base::Result<void> AddControlNodes() {
     bool has_control = false;
     for (const cdi::DeviceNode& node : node_.control_nodes) {
-      const std::string name = NameOf(node.path);
+      const std::string name = LastPart(node.path);
       const bool uvm = name == "nvidia-uvm" || name == "nvidia-uvm-tools";
       const bool modeset = name == "nvidia-modeset";
       has_control |= name == "nvidiactl";

@@ -25,7 +25,7 @@ cdi::DeviceNode Control(const std::string& name, int major, int minor) {
   return node;
 }
 
-cdi::NodeDevices Node() {
+cdi::NodeDevices LegacyNode() {
   cdi::NodeDevices node;
   node.driver_root = node.dev_root = "/drv";
   node.caps_major = 241;
@@ -79,7 +79,7 @@ cdi::DeviceRow Slice(std::uint32_t minor) {
 LegacyPlan Plan(const LegacyOrder& order, bool debian = true) {
   ImageFacts image;
   image.debian_like = debian;
-  const base::Result<LegacyPlan> plan = PlanLegacy(order, Node(), Proc(), image);
+  const base::Result<LegacyPlan> plan = PlanLegacy(order, LegacyNode(), Proc(), image);
   EXPECT_TRUE(plan.ok()) << plan.error().ToString();
   return *plan;
 }
@@ -186,7 +186,7 @@ TEST(PlanLegacy, ASliceHasItsGpuAndTwoCapabilities) {
 }
 
 TEST(PlanLegacy, ADriverWithoutCapabilityNodesHasFilesAlone) {
-  cdi::NodeDevices node = Node();
+  cdi::NodeDevices node = LegacyNode();
   node.caps_major = 0;
   const LegacyPlan plan = *PlanLegacy(Order({Slice(0)}, {Capability::kUtility}), node, Proc(), {});
   EXPECT_EQ(plan.nodes.size(), 2U);
@@ -214,7 +214,7 @@ TEST(PlanLegacy, RulesWithoutNodes) {
 TEST(PlanLegacy, ChannelsNeedADriverThatHasThem) {
   LegacyOrder order = Order({Gpu(0, 0)}, {Capability::kUtility});
   order.imex_channels = {7};
-  const auto none = PlanLegacy(order, Node(), Proc(), {});
+  const auto none = PlanLegacy(order, LegacyNode(), Proc(), {});
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().ToString(), "IMEX channel 7: this driver has no IMEX channels");
   order.imex_major = 240;
@@ -222,7 +222,7 @@ TEST(PlanLegacy, ChannelsNeedADriverThatHasThem) {
 }
 
 TEST(PlanLegacy, AMissingControlNodeIsNamed) {
-  cdi::NodeDevices node = Node();
+  cdi::NodeDevices node = LegacyNode();
   node.control_nodes.clear();
   const auto plan = PlanLegacy(Order({Gpu(0, 0)}, {Capability::kUtility}), node, Proc(), {});
   ASSERT_FALSE(plan.ok());

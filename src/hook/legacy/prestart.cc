@@ -27,7 +27,7 @@ using config::ToolkitConfig;
 using request::Kind;
 using Command = PrestartArguments::Command;
 
-constexpr const char* kProgram = "nvidia-container-runtime-hook";
+constexpr const char* kHookName = "nvidia-container-runtime-hook";
 constexpr std::string_view kUsage =
     "usage: nvidia-container-runtime-hook [-debug] [-config FILE] [-version] COMMAND\n"
     "  prestart    give the container of the state on standard input its GPUs\n"
@@ -150,14 +150,14 @@ int RunPrestartHook(std::span<char*> arguments) {
   const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   const base::Result<PrestartArguments> parsed = ParsePrestart(words);
   const bool debug = wishes.debug || (parsed.ok() && parsed->debug);
-  const Report report(kProgram, debug ? Report::Level::kDebug : Report::Level::kWarning);
+  const Report report(kHookName, debug ? Report::Level::kDebug : Report::Level::kWarning);
   if (!parsed.ok()) {
     report.Error(parsed.error());
     Print(STDERR_FILENO, kUsage);
     return 2;
   }
   if (parsed->command == Command::kVersion)
-    Print(STDOUT_FILENO, fmt::format("{} (partita {})\n", kProgram, PARTITA_VERSION));
+    Print(STDOUT_FILENO, fmt::format("{} (partita {})\n", kHookName, PARTITA_VERSION));
   if (parsed->command != Command::kPrestart) return 0;
   const std::string& config = parsed->config.empty() ? usual : parsed->config;
   const base::Result<void> done = Prestart(config, named || !parsed->config.empty(), report);

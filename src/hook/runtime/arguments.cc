@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 6> kWithValue = {"log",  "log-format", "r
                                                         "criu", "rootless",   "cgroup-manager"};
 
 template <std::size_t N>
-bool Has(const std::array<std::string_view, N>& words, std::string_view word) {
+bool IsListed(const std::array<std::string_view, N>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -54,7 +54,7 @@ class Reader {
  private:
   void TakeWord(std::string_view word) {
     if (word == "create" && !other_command_) call_.create = true;
-    if (!seen_word_ && Has(kOthers, word)) other_command_ = true;
+    if (!seen_word_ && IsListed(kOthers, word)) other_command_ = true;
     seen_word_ = true;
   }
 
@@ -68,7 +68,7 @@ class Reader {
       call_.log = Value(flag);
     } else if (flag.name == "log-format") {
       call_.log_format = Value(flag);
-    } else if (!seen_word_ && Has(kWithValue, flag.name)) {
+    } else if (!seen_word_ && IsListed(kWithValue, flag.name)) {
       Value(flag);
     }
   }

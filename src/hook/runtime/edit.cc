@@ -43,7 +43,7 @@ Value HookValue(const std::string& path, const Ids& arguments, const Ids& enviro
   return Value::Map().Set("path", path).Set("args", std::move(args)).Set("env", std::move(env));
 }
 
-bool Has(const Ids& ids, std::string_view id) {
+bool HasId(const Ids& ids, std::string_view id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
@@ -67,7 +67,7 @@ std::optional<std::int64_t> MinorOf(std::string_view text, std::string_view capa
 
 // What the devices of a request are called: by ids for a specification of ours, or by name in the
 // machine's files.
-struct Names {
+struct RequestedNames {
   Ids automatic;
   std::vector<FileDevice> of_files;
 };
@@ -162,8 +162,8 @@ class Editor {
     return mode_ == Mode::kJitCdi ? std::string(kAutomaticKind) : config_.cdi_default_kind;
   }
 
-  [[nodiscard]] base::Result<Names> NamesOf(const Ids& ids) const {
-    Names names;
+  [[nodiscard]] base::Result<RequestedNames> NamesOf(const Ids& ids) const {
+    RequestedNames names;
     Ids others;
     for (const std::string& id : ids) {
       FileDevice device = ReadFileDevice(id, DefaultKind());
@@ -225,8 +225,8 @@ class Editor {
   static base::Result<std::vector<const cdi::DeviceRow*>> RowsOf(const Ids& ids,
                                                                  const cdi::NodeDevices& node) {
     std::vector<const cdi::DeviceRow*> rows;
-    if (Has(ids, "none")) return rows;
-    if (!Has(ids, "all")) return request::Resolve(ids, node);
+    if (HasId(ids, "none")) return rows;
+    if (!HasId(ids, "all")) return request::Resolve(ids, node);
     for (const cdi::DeviceRow& row : node.rows) rows.push_back(&row);
     return rows;
   }
@@ -235,8 +235,8 @@ class Editor {
                                                      const std::vector<const cdi::DeviceRow*>& rows,
                                                      const cdi::Spec& spec) {
     std::vector<Registry::Found> found;
-    if (Has(ids, "none")) return std::vector{Registry::Found{&spec, &no_device_}};
-    if (Has(ids, "all")) {
+    if (HasId(ids, "none")) return std::vector{Registry::Found{&spec, &no_device_}};
+    if (HasId(ids, "all")) {
       const cdi::Device* all = FindDevice(spec, "all");
       if (all == nullptr) return MakeError(ErrorCode::kNotFound, "this machine offers no device");
       return std::vector{Registry::Found{&spec, all}};
@@ -266,7 +266,7 @@ class Editor {
     }
     const auto filter = [&](cdi::ContainerEdits& edits) {
       std::erase_if(edits.hooks, [&](const cdi::Hook& hook) {
-        return Has(off, "all") || (hook.args.size() > 1 && Has(off, hook.args[1]));
+        return HasId(off, "all") || (hook.args.size() > 1 && HasId(off, hook.args[1]));
       });
       if (without_gids) edits.additional_gids.clear();
     };

@@ -18,7 +18,7 @@ using base::MakeError;
 using base::Value;
 using Texts = std::vector<std::string>;
 
-cdi::DeviceNode Node(const std::string& path, std::int64_t major, std::int64_t minor) {
+cdi::DeviceNode CharacterNode(const std::string& path, std::int64_t major, std::int64_t minor) {
   cdi::DeviceNode node;
   node.path = path;
   node.type = "c";
@@ -39,7 +39,7 @@ cdi::NodeDevices TwoGpus() {
   node.dev_root = "/";
   node.spec.kind = "runtime.nvidia.com/gpu";
   node.spec.edits.env = {"NVIDIA_VISIBLE_DEVICES=void"};
-  node.spec.edits.device_nodes = {Node("/dev/nvidiactl", 195, 255)};
+  node.spec.edits.device_nodes = {CharacterNode("/dev/nvidiactl", 195, 255)};
   node.spec.edits.hooks = {HookOf({"nvidia-cdi-hook", "update-ldcache"}),
                            HookOf({"nvidia-cdi-hook", "create-symlinks"})};
   node.spec.edits.additional_gids = {44};
@@ -51,12 +51,12 @@ cdi::NodeDevices TwoGpus() {
     row.brand = "tesla";
     std::string name = std::to_string(index);
     cdi::Device device;
-    device.edits.device_nodes = {Node("/dev/nvidia" + name, 195, index)};
+    device.edits.device_nodes = {CharacterNode("/dev/nvidia" + name, 195, index)};
     if (slot) {
       name += ":" + std::to_string(*slot);
       row.mig = {.slot = *slot, .gi = *slot + 1, .uuid = "MIG-" + name};
-      device.edits.device_nodes.push_back(
-          Node("/dev/nvidia-caps/nvidia-cap" + std::to_string(10 + *slot), 240, 10 + *slot));
+      device.edits.device_nodes.push_back(CharacterNode(
+          "/dev/nvidia-caps/nvidia-cap" + std::to_string(10 + *slot), 240, 10 + *slot));
     }
     device.name = name;
     if (offered) {
@@ -70,11 +70,12 @@ cdi::NodeDevices TwoGpus() {
   add(1, 0, true);
   add(1, 1, true);
   add(2, {}, false);
-  node.spec.devices[0].edits.device_nodes.push_back(Node("/dev/dri/card0", 226, 0));
+  node.spec.devices[0].edits.device_nodes.push_back(CharacterNode("/dev/dri/card0", 226, 0));
   node.spec.devices[0].edits.hooks = {HookOf({"nvidia-cdi-hook", "create-symlinks", "by-path"})};
   cdi::Device all;
   all.name = "all";
-  all.edits.device_nodes = {Node("/dev/nvidia0", 195, 0), Node("/dev/nvidia1", 195, 1)};
+  all.edits.device_nodes = {CharacterNode("/dev/nvidia0", 195, 0),
+                            CharacterNode("/dev/nvidia1", 195, 1)};
   node.spec.devices.push_back(all);
   return node;
 }
@@ -93,7 +94,7 @@ class RuntimeEdit : public ContainerTest {
       for (const char* name : {"0", "7"}) {
         cdi::Device device;
         device.name = name;
-        device.edits.device_nodes = {Node("/dev/" + mode + name, 300, 1)};
+        device.edits.device_nodes = {CharacterNode("/dev/" + mode + name, 300, 1)};
         spec.devices.push_back(device);
       }
       return spec;

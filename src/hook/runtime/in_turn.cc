@@ -33,17 +33,18 @@ bool IsOwn(const Value& hook, std::string_view program) {
          hook.members().size() == 3;
 }
 
-const std::string& NameOf(const Value& hook) { return hook.Find("args")->items()[1].AsString(); }
+const std::string& HookName(const Value& hook) { return hook.Find("args")->items()[1].AsString(); }
 
 // restrict-proc shows the driver's parameters as disable-device-node-modification would, with all
 // around them.
 std::vector<Value> WithoutCovered(std::span<const Value> hooks) {
   std::vector<Value> left(hooks.begin(), hooks.end());
-  const auto last = std::find_if(left.rbegin(), left.rend(),
-                                 [](const Value& hook) { return NameOf(hook) == "restrict-proc"; });
+  const auto last = std::find_if(left.rbegin(), left.rend(), [](const Value& hook) {
+    return HookName(hook) == "restrict-proc";
+  });
   left.erase(std::remove_if(left.begin(), last.base(),
                             [](const Value& hook) {
-                              return NameOf(hook) == "disable-device-node-modification";
+                              return HookName(hook) == "disable-device-node-modification";
                             }),
              last.base());
   return left;

@@ -39,7 +39,7 @@ std::string Time(std::time_t now) {
 
 std::string QuotedText(std::string_view text) { return base::ToJsonLine(base::Value(text)); }
 
-base::Result<base::UniqueFd> OpenLog(const std::string& path) {
+base::Result<base::UniqueFd> OpenLogFile(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   if (slash != std::string::npos && slash != 0)
     TRY_VOID(base::MakeDirectories(path.substr(0, slash), 0755));
@@ -76,7 +76,7 @@ void RuntimeLog::Open(const std::vector<std::string>& files, bool json, Level le
   level_ = level;
   for (const std::string& path : files) {
     if (path.empty() || path == "/dev/null") continue;
-    base::Result<base::UniqueFd> file = OpenLog(path);
+    base::Result<base::UniqueFd> file = OpenLogFile(path);
     if (file.ok())
       files_.push_back(*std::move(file));
     else

@@ -141,7 +141,7 @@ Result<bool> EditBundle(const std::string& path,
 struct Program {
   std::string name, mode;  // mode: "" unless the name says one
 };
-Program ProgramOf(std::string_view path) {
+Program CalledProgram(std::string_view path) {
   Program program{std::string(path.substr(path.rfind('/') + 1)), ""};
   for (const char* mode : {"cdi", "legacy"}) {
     if (program.name.ends_with(std::string(".") + mode)) program.mode = mode;
@@ -157,7 +157,7 @@ void TellVersion() {
   [[maybe_unused]] const ssize_t written = write(STDOUT_FILENO, text.data(), text.size());
 }
 
-void OpenLog(RuntimeLog& log, const RuntimeCall& call, const config::ToolkitConfig& config) {
+void OpenLogs(RuntimeLog& log, const RuntimeCall& call, const config::ToolkitConfig& config) {
   if (call.version) return;
   std::optional<RuntimeLog::Level> level = RuntimeLog::ParseLevel(config.runtime_log_level);
   if (call.debug) level = RuntimeLog::Level::kDebug;
@@ -189,13 +189,15 @@ Result<void> Prepare(const RuntimeCall& call,
 }
 
 // Returns only with an error.
-Result<void> Run(std::span<char*> arguments, const Program& program, RuntimeLog& log) {
+Result<void> BecomeLowLevelRuntime(std::span<char*> arguments,
+                                   const Program& program,
+                                   RuntimeLog& log) {
   const std::vector<std::string> words(arguments.begin() + 1, arguments.end());
   TRY(call, ReadRuntimeArguments(words));
   if (call.version) TellVersion();
   std::vector<std::string> warnings;
   Result<config::ToolkitConfig> config = LoadConfig(call.create, warnings);
-  OpenLog(log, call, config.ok() ? *config : config::ToolkitConfig{});
+  OpenLogs(log, call, config.ok() ? *config : config::ToolkitConfig{});
   // Others than a create have an engine that shows what they say.
   if (call.create || !config.ok())
     for (const std::string& warning : warnings) log.Warning(warning);
@@ -211,9 +213,9 @@ Result<void> Run(std::span<char*> arguments, const Program& program, RuntimeLog&
 
 int RunRuntime(std::span<char*> arguments) {
   OccupyStandardDescriptors();
-  const Program program = ProgramOf(arguments[0]);
+  const Program program = CalledProgram(arguments[0]);
   RuntimeLog log(program.name);
-  const Result<void> result = Run(arguments, program, log);
+  const Result<void> result = BecomeLowLevelRuntime(arguments, program, log);
   log.Error(result.error());
   return 1;
 }

@@ -169,6 +169,17 @@ typedef struct nvmlDeviceAddressingMode_v1_st {
 } nvmlDeviceAddressingMode_v1_t;
 #define nvmlDeviceAddressingMode_v1 0x01000008
 
+typedef unsigned char nvmlGpuFabricState_t;
+#define NVML_GPU_FABRIC_UUID_LEN 16
+#define NVML_GPU_FABRIC_STATE_COMPLETED 3
+
+typedef struct nvmlGpuFabricInfo_st {
+  unsigned char clusterUuid[NVML_GPU_FABRIC_UUID_LEN];
+  nvmlReturn_t status;
+  unsigned int cliqueId;
+  nvmlGpuFabricState_t state;
+} nvmlGpuFabricInfo_t;
+
 typedef struct nvmlProcessInfo_v1_st {
   unsigned int pid;
   unsigned long long usedGpuMemory;
@@ -359,6 +370,7 @@ nvmlReturn_t nvmlDeviceGetMaxPcieLinkWidth(nvmlDevice_t device, unsigned int* wi
 
 nvmlReturn_t nvmlDeviceGetPersistenceMode(nvmlDevice_t device, nvmlEnableState_t* mode);
 nvmlReturn_t nvmlDeviceGetComputeMode(nvmlDevice_t device, nvmlComputeMode_t* mode);
+nvmlReturn_t nvmlDeviceSetComputeMode(nvmlDevice_t device, nvmlComputeMode_t mode);
 nvmlReturn_t nvmlDeviceGetEccMode(nvmlDevice_t device,
                                   nvmlEnableState_t* current,
                                   nvmlEnableState_t* pending);
@@ -374,6 +386,7 @@ nvmlReturn_t nvmlDeviceGetRemappedRows(nvmlDevice_t device,
 nvmlReturn_t nvmlDeviceGetAddressingMode(nvmlDevice_t device, nvmlDeviceAddressingMode_v1_t* mode);
 nvmlReturn_t nvmlDeviceGetVirtualizationMode(nvmlDevice_t device,
                                              nvmlGpuVirtualizationMode_t* mode);
+nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t* fabric);
 
 nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_t* rates);
 nvmlReturn_t nvmlDeviceGetTemperature(nvmlDevice_t device,

@@ -10,6 +10,9 @@
 
 namespace partita::hw::nvml {
 
+// In place of the id of a GPU or compute instance: there is none.
+inline constexpr unsigned kNoInstance = 0xFFFFFFFF;
+
 // Finds symbols in what dlopen returned.
 class Symbols {
  public:
@@ -77,11 +80,13 @@ struct Api {
 
   PARTITA_NVML_FUNCTION(persistence_mode, DeviceGetPersistenceMode);
   PARTITA_NVML_FUNCTION(compute_mode, DeviceGetComputeMode);
+  PARTITA_NVML_FUNCTION(set_compute_mode, DeviceSetComputeMode);
   PARTITA_NVML_FUNCTION(ecc_mode, DeviceGetEccMode);
   PARTITA_NVML_FUNCTION(ecc_errors, DeviceGetTotalEccErrors);
   PARTITA_NVML_FUNCTION(remapped_rows, DeviceGetRemappedRows);
   PARTITA_NVML_FUNCTION(addressing_mode, DeviceGetAddressingMode);
   PARTITA_NVML_FUNCTION(virtualization_mode, DeviceGetVirtualizationMode);
+  PARTITA_NVML_FUNCTION(fabric, DeviceGetGpuFabricInfo);
 
   PARTITA_NVML_FUNCTION(utilization, DeviceGetUtilizationRates);
   PARTITA_NVML_FUNCTION(temperature, DeviceGetTemperature);

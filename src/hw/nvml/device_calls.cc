@@ -4,6 +4,10 @@
 
 namespace partita::hw::nvml {
 
+std::string NameOf(const model::Gpu& gpu) {
+  return gpu.index ? fmt::format("{}", *gpu.index) : gpu.pci.ToString();
+}
+
 std::string ResetAdvice(std::string_view name) {
   return fmt::format("stop its workloads, then nvidia-smi -r -i {}", name);
 }

@@ -15,6 +15,9 @@
 
 namespace partita::hw::nvml {
 
+// What nvidia-smi -i takes for it.
+[[nodiscard]] std::string NameOf(const model::Gpu& gpu);
+
 // In a job of the driver. Once the GPU is lost, the session over or the job abandoned, nothing more
 // is asked.
 class DeviceCalls {

@@ -51,12 +51,13 @@ std::optional<unsigned> UnsignedIn(const nvmlFieldValue_t& field) {
 }
 
 // Drivers before 570 know neither field.
-void ReadRecovery(DeviceCalls& calls) {
+std::optional<std::uint32_t> ReadRecovery(DeviceCalls& calls) {
   nvmlFieldValue_t fields[2] = {};
   fields[0].fieldId = NVML_FI_DEV_GET_GPU_RECOVERY_ACTION;
   fields[1].fieldId = NVML_FI_DEV_RESET_STATUS;
-  if (!calls.Ask(calls.api().field_values, 2, fields)) return;
-  const unsigned action = UnsignedIn(fields[0]).value_or(NVML_GPU_RECOVERY_ACTION_NONE);
+  if (!calls.Ask(calls.api().field_values, 2, fields)) return std::nullopt;
+  const std::optional<unsigned> told = UnsignedIn(fields[0]);
+  const unsigned action = told.value_or(NVML_GPU_RECOVERY_ACTION_NONE);
   if (action != NVML_GPU_RECOVERY_ACTION_NONE) {
     calls.AddFault(
         {model::FaultKind::kRecoveryAction,
@@ -66,18 +67,34 @@ void ReadRecovery(DeviceCalls& calls) {
     calls.AddFault(
         {model::FaultKind::kResetRequired, "a reset is pending: " + ResetAdvice(calls.name())});
   }
+  return told;
+}
+
+// As UUIDs are written. Empty where the fabric's manager has given none.
+std::string ClusterText(const unsigned char (&bytes)[NVML_GPU_FABRIC_UUID_LEN]) {
+  const std::string_view all(reinterpret_cast<const char*>(bytes), sizeof bytes);
+  if (all.find_first_not_of('\0') == std::string_view::npos) return "";
+  std::string text;
+  for (std::size_t i = 0; i < sizeof bytes; ++i) {
+    if (i == 4 || i == 6 || i == 8 || i == 10) text += '-';
+    text += fmt::format("{:02x}", bytes[i]);
+  }
+  return text;
+}
+
+std::optional<model::Fabric> ReadFabric(DeviceCalls& calls) {
+  nvmlGpuFabricInfo_t fabric{};
+  if (!calls.Ask(calls.api().fabric, &fabric)) return std::nullopt;
+  return model::Fabric{
+      .joined = fabric.state == NVML_GPU_FABRIC_STATE_COMPLETED && fabric.status == NVML_SUCCESS,
+      .cluster = ClusterText(fabric.clusterUuid),
+      .clique = fabric.cliqueId};
 }
 
 void ReadArchitecture(DeviceCalls& calls, model::Gpu& gpu) {
   if (const auto value = calls.Get<nvmlDeviceArchitecture_t>(calls.api().architecture)) {
     gpu.architecture = ToArchitecture(*value);
   }
-}
-
-// Whose number nvidia-smi takes; by address where it has none.
-std::string ResetAdvice(const model::Gpu& gpu) {
-  return fmt::format("nvidia-smi -r -i {}",
-                     gpu.index ? fmt::format("{}", gpu.index->value()) : gpu.pci.ToString());
 }
 
 void ReadUncorrectedErrors(DeviceCalls& calls, model::Gpu& gpu) {
@@ -92,8 +109,8 @@ void ReadUncorrectedErrors(DeviceCalls& calls, model::Gpu& gpu) {
   if (*since_reset == 0) return;
   calls.AddFault({model::FaultKind::kMemoryErrors,
                   fmt::format("{} uncorrected since its last reset, so that results of that time "
-                              "are in doubt: stop its workloads, then {}",
-                              *since_reset, ResetAdvice(gpu))});
+                              "are in doubt: {}",
+                              *since_reset, ResetAdvice(calls.name()))});
 }
 
 void ReadRowRemapping(DeviceCalls& calls, model::Gpu& gpu) {
@@ -102,8 +119,9 @@ void ReadRowRemapping(DeviceCalls& calls, model::Gpu& gpu) {
   gpu.row_remapping = {corrected, uncorrected, pending != 0, failed != 0};
   if (pending != 0) {
     calls.AddFault({model::FaultKind::kRemapPending,
-                    "a bad row of memory is replaced at the next reset: once the GPU is idle, " +
-                        ResetAdvice(gpu)});
+                    fmt::format("a bad row of memory is replaced at the next reset: once the GPU "
+                                "is idle, nvidia-smi -r -i {}",
+                                calls.name())});
   }
   if (failed != 0) {
     calls.AddFault({model::FaultKind::kRemapFailed,
@@ -162,7 +180,7 @@ std::optional<model::Memory> ReadMemory(DeviceCalls& calls, nvmlDevice_t device)
 }
 
 void ReadMigBoard(DeviceCalls& calls, model::Gpu& gpu) {
-  ReadRecovery(calls);
+  gpu.recovery_action = ReadRecovery(calls);
   ReadArchitecture(calls, gpu);
   gpu.memory = ReadMemory(calls, calls.device());
 }
@@ -196,7 +214,7 @@ void ReadBoardConstants(DeviceCalls& calls, model::Gpu& gpu) {
 
 void ReadBoardModes(DeviceCalls& calls, model::Gpu& gpu) {
   const Api& api = calls.api();
-  ReadRecovery(calls);
+  gpu.recovery_action = ReadRecovery(calls);
   gpu.persistence = ToBool(calls.Get<nvmlEnableState_t>(api.persistence_mode));
   if (const auto mode = calls.Get<nvmlComputeMode_t>(api.compute_mode); mode && *mode <= 3) {
     gpu.compute_mode = static_cast<model::ComputeMode>(*mode);
@@ -207,6 +225,7 @@ void ReadBoardModes(DeviceCalls& calls, model::Gpu& gpu) {
     gpu.ecc = current == NVML_FEATURE_ENABLED;
     gpu.ecc_pending = pending == NVML_FEATURE_ENABLED;
   }
+  gpu.fabric = ReadFabric(calls);
 }
 
 void ReadBoardWear(DeviceCalls& calls, model::Gpu& gpu) {

@@ -103,4 +103,9 @@ bool MeansSessionLost(int code) {
          code == NVML_ERROR_LIB_RM_VERSION_MISMATCH;
 }
 
+bool MeansSessionLost(const base::Error& error) {
+  const std::optional<base::NativeCode>& native = error.native();
+  return native && native->kind == base::NativeKind::kNvml && MeansSessionLost(native->value);
+}
+
 }  // namespace partita::hw::nvml

@@ -18,5 +18,6 @@ namespace partita::hw::nvml {
 
 // The session is over, whichever GPU the call named: the driver went away or was replaced under us.
 [[nodiscard]] bool MeansSessionLost(int code);
+[[nodiscard]] bool MeansSessionLost(const base::Error& error);
 
 }  // namespace partita::hw::nvml

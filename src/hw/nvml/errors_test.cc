@@ -44,6 +44,9 @@ TEST(NvmlError, TellsWhatIsAbsentAndWhatEndsASession) {
     EXPECT_FALSE(MeansAbsent(neither)) << neither;
     EXPECT_FALSE(MeansSessionLost(neither)) << neither;
   }
+  EXPECT_TRUE(MeansSessionLost(NvmlError("f", NVML_ERROR_UNINITIALIZED)));
+  EXPECT_FALSE(MeansSessionLost(NvmlError("f", NVML_ERROR_UNKNOWN)));
+  EXPECT_FALSE(MeansSessionLost(base::Error(base::ErrorCode::kInternal, "no code of NVML's")));
 }
 
 }  // namespace

@@ -40,8 +40,6 @@ unsigned long long WantedTypes() {
   return types;
 }
 
-constexpr unsigned kNoInstance = 0xFFFFFFFF;
-
 template <typename Id>
 std::optional<Id> InstanceOf(unsigned id) {
   if (id == kNoInstance) return std::nullopt;

@@ -13,10 +13,6 @@
 namespace partita::hw::nvml {
 namespace {
 
-std::string NameOf(const model::Gpu& gpu) {
-  return gpu.index ? fmt::format("{}", *gpu.index) : gpu.pci.ToString();
-}
-
 // What an answer lacks is kept where it may be a call that failed.
 template <typename Value>
 void TakeField(const Value& from, Value& into, Gaps gaps) {
@@ -56,6 +52,8 @@ void TakeModes(const model::Gpu& from, model::Gpu& into, Gaps gaps) {
   TakeField(from.compute_mode, into.compute_mode, gaps);
   TakeField(from.ecc, into.ecc, gaps);
   TakeField(from.ecc_pending, into.ecc_pending, gaps);
+  TakeField(from.recovery_action, into.recovery_action, gaps);
+  TakeField(from.fabric, into.fabric, gaps);
   if (!from.mig) {
     if (!from.mig_error) into.mig.reset();
     into.mig_error = from.mig_error;

@@ -8,4 +8,7 @@ namespace partita::hw::nvml {
 
 [[nodiscard]] model::Fault FaultFrom(const Driver::Report& report);
 
+// The same as an error, for whoever wanted something done. The job is not Done().
+[[nodiscard]] base::Error ErrorFrom(const Driver::Report& report);
+
 }  // namespace partita::hw::nvml

@@ -62,9 +62,9 @@ nvmlReturn_t AskProfile(DeviceCalls& calls,
   return code;
 }
 
-model::ProfileName NameOf(unsigned constant,
-                          const nvmlGpuInstanceProfileInfo_v2_t& info,
-                          const std::optional<model::Memory>& memory) {
+model::ProfileName ProfileNameOf(unsigned constant,
+                                 const nvmlGpuInstanceProfileInfo_v2_t& info,
+                                 const std::optional<model::Memory>& memory) {
   const model::Bytes total = memory ? memory->total : model::Bytes(0);
   std::uint64_t gigabytes = model::MemorySuffix(model::Mebibytes(info.memorySizeMB), total);
   if (!memory) {
@@ -115,7 +115,7 @@ model::GpuInstanceProfile ToProfile(unsigned constant,
   model::GpuInstanceProfile profile;
   profile.constant = model::ProfileConstant(constant);
   profile.id = model::ProfileId(info.id);
-  profile.name = NameOf(constant, info, memory).ToString();
+  profile.name = ProfileNameOf(constant, info, memory).ToString();
   profile.nvml_name = WithoutMig(info.name);
   profile.slice_count = info.sliceCount;
   profile.instance_count = info.instanceCount;

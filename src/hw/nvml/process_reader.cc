@@ -8,7 +8,6 @@
 namespace partita::hw::nvml {
 namespace {
 
-constexpr std::uint32_t kNoInstance = 0xFFFFFFFF;
 constexpr unsigned long long kNotAvailable = std::numeric_limits<unsigned long long>::max();
 
 using FunctionV1 = Function<decltype(nvmlDeviceGetComputeRunningProcesses)>;

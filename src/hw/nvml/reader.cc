@@ -61,10 +61,6 @@ base::Error ErrorOf(const Driver::Report& report) {
                          report.error->hint());
 }
 
-std::string NameOf(const model::Gpu& gpu) {
-  return gpu.index ? fmt::format("{}", *gpu.index) : gpu.pci.ToString();
-}
-
 void Keep(const DeviceCalls& calls, GpuDraft& draft) {
   draft.gpu.faults = calls.faults();
   draft.problems = calls.problems();

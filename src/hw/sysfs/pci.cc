@@ -100,21 +100,24 @@ bool IsNvidias(int bus, const std::string& name) {
   return ParseHex(ReadShort(bus, (name + "/vendor").c_str())) == kNvidia;
 }
 
-bool IsGpu(const DeviceFiles& device) {
+// The class of a GPU; nothing where it is something else.
+std::optional<std::uint32_t> GpuClass(const DeviceFiles& device) {
   const std::optional<std::uint64_t> device_class = device.Hex("class");
-  if (!device_class) return false;
+  if (!device_class) return std::nullopt;
   const std::uint64_t kind = *device_class >> 8U;  // the last byte is the programming interface
-  if (kind != kVgaController && kind != k3dController) return false;
-  return !device.Has("physfn");
+  if (kind != kVgaController && kind != k3dController) return std::nullopt;
+  if (device.Has("physfn")) return std::nullopt;
+  return static_cast<std::uint32_t>(*device_class);
 }
 
 std::uint32_t Id(std::uint64_t device, std::uint64_t vendor) {
   return static_cast<std::uint32_t>((device & 0xFFFFU) << 16U | (vendor & 0xFFFFU));
 }
 
-PciGpu ReadGpu(const DeviceFiles& device, const model::PciAddress& pci) {
+PciGpu ReadGpu(const DeviceFiles& device, const model::PciAddress& pci, std::uint32_t pci_class) {
   PciGpu gpu;
   gpu.pci = pci;
+  gpu.pci_class = pci_class;
   gpu.device_id = Id(device.Hex("device").value_or(0), kNvidia);
   const std::optional<std::uint64_t> vendor = device.Hex("subsystem_vendor");
   const std::optional<std::uint64_t> subsystem = device.Hex("subsystem_device");
@@ -146,8 +149,10 @@ base::Result<std::vector<PciGpu>> ScanPciGpus(const std::string& root) {
     if (!IsNvidias(bus.get(), name)) continue;
     const base::Result<model::PciAddress> pci = model::PciAddress::Parse(name);
     const DeviceFiles device(base::UniqueFd(openat(bus.get(), name.c_str(), kFolder)));
-    if (!pci.ok() || !IsGpu(device)) continue;
-    PciGpu gpu = ReadGpu(device, *pci);
+    if (!pci.ok()) continue;
+    const std::optional<std::uint32_t> pci_class = GpuClass(device);
+    if (!pci_class) continue;
+    PciGpu gpu = ReadGpu(device, *pci, *pci_class);
     if (const base::Result<std::string> link = base::ReadLink(base::JoinPath(directory, name));
         link.ok()) {
       gpu.path = BridgesOf(*link);

@@ -15,7 +15,8 @@ struct PciGpu {
   model::PciAddress pci;
   std::uint32_t device_id = 0;  // (device << 16) | vendor
   std::uint32_t subsystem_id = 0;
-  std::string driver;  // "nvidia", "vfio-pci"; empty: none
+  std::uint32_t pci_class = 0;  // 0x030200
+  std::string driver;           // "nvidia", "vfio-pci"; empty: none
   std::optional<int> numa_node;
   std::optional<std::uint32_t> iommu_group;
   std::optional<std::uint32_t> irq;

@@ -26,6 +26,7 @@ TEST(ScanPciGpus, ReadsEverythingAboutAGpuBehindBridges) {
   EXPECT_EQ(gpus[0], (PciGpu{.pci = {.domain = 0, .bus = 7, .device = 0, .function = 0},
                              .device_id = 0x233510DE,
                              .subsystem_id = 0x18BF10DE,
+                             .pci_class = 0x030200,
                              .driver = "nvidia",
                              .numa_node = 3,
                              .iommu_group = 27,

@@ -9,8 +9,6 @@
 namespace partita::hw::watch {
 namespace {
 
-constexpr const char* kDirectory = "var/lib/kubelet/device-plugins";
-
 // A socket's time is that of its making: nobody writes to the file itself.
 std::optional<std::string> Identify(const std::string& path) {
   struct stat about {};
@@ -21,17 +19,26 @@ std::optional<std::string> Identify(const std::string& path) {
 
 }  // namespace
 
-base::Result<KubeletSocket> KubeletSocket::Open(const std::string& root) {
-  const std::string directory = base::JoinPath(root, kDirectory);
+base::Result<KubeletSocket> KubeletSocket::Open(const std::string& path) {
   TRY(paths, Paths::Open());
-  TRY_VOID(paths.Watch(directory));
-  KubeletSocket socket(std::move(paths), base::JoinPath(directory, "kubelet.sock"));
+  // The two above its directory too: they tell that one was removed in which somebody still is, as
+  // every plugin is that has a socket there.
+  std::string directory = path;
+  for (int level = 0; level < 3 && directory.rfind('/') > 0; ++level) {
+    directory.resize(directory.rfind('/'));
+    TRY_VOID(paths.Watch(directory));
+  }
+  KubeletSocket socket(std::move(paths), path);
   socket.socket_ = Identify(socket.path_);
   return socket;
 }
 
 KubeletSocket::Change KubeletSocket::Read() {
-  if (paths_.Read().empty()) return Change::kNone;
+  return paths_.Read().empty() ? Change::kNone : Look();
+}
+
+KubeletSocket::Change KubeletSocket::Look() {
+  paths_.PlaceAgain();
   const std::optional<std::string> before = std::exchange(socket_, Identify(path_));
   if (before == socket_) return Change::kNone;
   if (!socket_) return Change::kGone;

@@ -14,9 +14,8 @@ namespace partita::hw::watch {
 
 class KubeletSocket {
  public:
-  // Under `root` at the place that kubelet has built in, whatever its own directory is. None of it
-  // need exist yet.
-  static base::Result<KubeletSocket> Open(const std::string& root);
+  // Nothing of the path need exist yet.
+  static base::Result<KubeletSocket> Open(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   // Readable when something may have changed.
@@ -26,6 +25,8 @@ class KubeletSocket {
   enum class Change : std::uint8_t { kNone, kAppeared, kGone, kReplaced };
   // Since the last call.
   [[nodiscard]] Change Read();
+  // Also where nothing was told: no kernel tells of a mount above it.
+  [[nodiscard]] Change Look();
 
  private:
   KubeletSocket(Paths paths, std::string path) : paths_(std::move(paths)), path_(std::move(path)) {}

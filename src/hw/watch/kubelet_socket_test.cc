@@ -1,5 +1,6 @@
 #include "hw/watch/kubelet_socket.h"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -40,7 +41,7 @@ class KubeletSocketTest : public ::testing::Test {
 
 TEST_F(KubeletSocketTest, TellsOfEachLifeOfIt) {
   std::filesystem::create_directories(Directory());
-  KubeletSocket socket = *KubeletSocket::Open(tree_.root());
+  KubeletSocket socket = *KubeletSocket::Open(Directory() + "/kubelet.sock");
   EXPECT_EQ(socket.path(), Directory() + "/kubelet.sock");
   EXPECT_FALSE(socket.present());
   Bind();
@@ -55,7 +56,7 @@ TEST_F(KubeletSocketTest, TellsOfEachLifeOfIt) {
 }
 
 TEST_F(KubeletSocketTest, WaitsForAKubeletThatWasNeverThere) {
-  KubeletSocket socket = *KubeletSocket::Open(tree_.root());
+  KubeletSocket socket = *KubeletSocket::Open(Directory() + "/kubelet.sock");
   tree_.File("var/lib/other/file", "");
   EXPECT_EQ(socket.Read(), Change::kNone);
   Bind();
@@ -66,9 +67,25 @@ TEST_F(KubeletSocketTest, WaitsForAKubeletThatWasNeverThere) {
   EXPECT_EQ(socket.Read(), Change::kAppeared);
 }
 
+// Who has a socket in a directory, or is in it, keeps the kernel from telling that it was removed.
+TEST_F(KubeletSocketTest, SeesADirectoryMadeAnewThatSomebodyIsStillIn) {
+  Bind();
+  KubeletSocket socket = *KubeletSocket::Open(Directory() + "/kubelet.sock");
+  const base::UniqueFd inside(open(Directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  const base::UniqueFd above(
+      open((tree_.root() + "/var/lib/kubelet").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  std::filesystem::remove(socket.path());
+  EXPECT_EQ(socket.Read(), Change::kGone);
+  std::filesystem::remove_all(tree_.root() + "/var/lib/kubelet");
+  Bind();
+  EXPECT_EQ(socket.Read(), Change::kAppeared);
+  Bind();
+  EXPECT_EQ(socket.Read(), Change::kReplaced);
+}
+
 TEST_F(KubeletSocketTest, KnowsTheOneThatIsThere) {
   Bind();
-  KubeletSocket socket = *KubeletSocket::Open(tree_.root());
+  KubeletSocket socket = *KubeletSocket::Open(Directory() + "/kubelet.sock");
   EXPECT_TRUE(socket.present());
   // Neither a plugin's socket nor other rights are another kubelet.
   tree_.File("var/lib/kubelet/device-plugins/nvidia-gpu.sock", "");
@@ -79,7 +96,7 @@ TEST_F(KubeletSocketTest, KnowsTheOneThatIsThere) {
 
 TEST_F(KubeletSocketTest, TakesNoFileForASocket) {
   std::filesystem::create_directories(Directory());
-  KubeletSocket socket = *KubeletSocket::Open(tree_.root());
+  KubeletSocket socket = *KubeletSocket::Open(Directory() + "/kubelet.sock");
   tree_.File("var/lib/kubelet/device-plugins/kubelet.sock", "");
   EXPECT_EQ(socket.Read(), Change::kNone);
   EXPECT_FALSE(socket.present());

@@ -52,6 +52,11 @@ base::Result<void> Paths::Place(const std::string& directory) {
   }
 }
 
+void Paths::PlaceAgain() {
+  // One that the kernel has no watch left for has the one above it.
+  for (auto& [directory, place] : placed_) (void)Place(directory);
+}
+
 std::set<std::string> Paths::Read() {
   std::set<std::string> moved;  // where something happened
   bool everything = false;

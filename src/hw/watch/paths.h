@@ -29,6 +29,10 @@ class Paths {
   // Changes in `directory` count from now on. An error where the kernel has no watch left to give.
   [[nodiscard]] base::Result<void> Watch(const std::string& directory);
 
+  // Where somebody is in a directory that was removed, the kernel does not tell of it: looks itself
+  // where each watch belongs now.
+  void PlaceAgain();
+
   // The directories of Watch in which something may have changed since the last call: also each
   // that came to be or went away.
   [[nodiscard]] std::set<std::string> Read();

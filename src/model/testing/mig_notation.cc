@@ -8,13 +8,13 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "model/mig_wanted.h"
+#include "model/mig/wanted.h"
 #include "model/testing/product_geometry.h"
 
 namespace partita::model::testing {
 namespace {
 
-[[noreturn]] void Fail(std::string_view text) {
+[[noreturn]] void FailToRead(std::string_view text) {
   std::fprintf(stderr, "testing: cannot read \"%.*s\"\n", static_cast<int>(text.size()),
                text.data());
   std::abort();
@@ -22,15 +22,15 @@ namespace {
 
 std::uint32_t Number(std::string_view text) {
   const auto number = base::ParseUnsigned(text);
-  if (!number) Fail(text);
+  if (!number) FailToRead(text);
   return static_cast<std::uint32_t>(*number);
 }
 
 WantedDevice Device(const MigGeometry& geometry, std::string_view name) {
   const auto request = ProfileRequest::Parse(name);
-  if (!request.ok()) Fail(name);
+  if (!request.ok()) FailToRead(name);
   const auto device = Resolve(geometry, *request);
-  if (!device.ok()) Fail(name);
+  if (!device.ok()) FailToRead(name);
   return *device;
 }
 
@@ -81,7 +81,7 @@ std::vector<LiveInstance> Live(const MigGeometry& geometry, std::string_view tex
     const bool in_use = Take(word, '*');
     instance.pinned = Take(word, '!');
     const std::vector<std::string_view> parts = base::Split(word, '@');
-    if (parts.size() != 2) Fail(word);
+    if (parts.size() != 2) FailToRead(word);
     const WantedDevice device = Device(geometry, parts[0]);
     instance.place = {device.profile, Number(parts[1])};
     instance.compute = inner ? ReadCompute(*inner)

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "model/inventory.h"
-#include "model/mig_planner.h"
+#include "model/mig/planner.h"
 
 namespace partita::model::testing {
 

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "model/inventory.h"
-#include "model/mig_compute_profile.h"
-#include "model/mig_geometry.h"
+#include "model/mig/compute_profile.h"
+#include "model/mig/geometry.h"
 
 namespace partita::model::testing {
+
+inline constexpr const char* kA100 = "A100-SXM4-40GB";
 
 // An idle GPU of a product ("H200"), MIG off and empty, read from data/products below the working
 // directory. Ends the program, with the reason, when that cannot be.

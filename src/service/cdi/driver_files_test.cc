@@ -20,9 +20,9 @@ using Paths = std::vector<std::string>;
 
 constexpr const char* kDebian = "/usr/lib/x86_64-linux-gnu";
 
-base::Result<DriverFiles> Read(const DriverTree& tree,
-                               const FileOptions& options = {},
-                               const std::string& version = "550.90.07") {
+base::Result<DriverFiles> ReadFiles(const DriverTree& tree,
+                                    const FileOptions& options = {},
+                                    const std::string& version = "550.90.07") {
   return ReadDriverFiles(tree.Open(), {}, version, options);
 }
 
@@ -34,7 +34,7 @@ Paths PathsOf(const std::vector<DriverFile>& files, std::optional<FileKind> kind
   return paths;
 }
 
-Paths Shown(const std::vector<Link>& links) {
+Paths ShownLinks(const std::vector<Link>& links) {
   Paths shown;
   for (const Link& link : links) shown.push_back(link.target + "::" + link.link);
   return shown;
@@ -43,14 +43,14 @@ Paths Shown(const std::vector<Link>& links) {
 TEST(DriverFiles, FindsF1) {
   const DriverTree tree;
   testing::MakeSmallDriver(tree);
-  const auto files = Read(tree);
+  const auto files = ReadFiles(tree);
   ASSERT_TRUE(files.ok()) << files.error().ToString();
   EXPECT_EQ(files->version, "550.90.07");
   EXPECT_EQ(files->library_directories, Paths{kDebian});
   EXPECT_EQ(PathsOf(files->driver),
             (Paths{"/usr/lib/x86_64-linux-gnu/libcuda.so.550.90.07",
                    "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.550.90.07", "/usr/bin/nvidia-smi"}));
-  EXPECT_EQ(Shown(files->driver_links),
+  EXPECT_EQ(ShownLinks(files->driver_links),
             (Paths{"libcuda.so.1::/usr/lib/x86_64-linux-gnu/libcuda.so",
                    "libcuda.so.550.90.07::/usr/lib/x86_64-linux-gnu/libcuda.so.1",
                    "libnvidia-ml.so.550.90.07::/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"}));
@@ -64,7 +64,7 @@ TEST(DriverFiles, FindsF1) {
 TEST(DriverFiles, ReadsTheVersionFromTheLibraries) {
   const DriverTree tree;
   testing::MakeSmallDriver(tree);
-  const auto files = Read(tree, {}, "");
+  const auto files = ReadFiles(tree, {}, "");
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(files->version, "550.90.07");
 }
@@ -74,7 +74,7 @@ TEST(DriverFiles, OnlyInTheCache) {
   testing::MakeSmallDriver(tree, "/var/lib/nvidia/lib64");
   tree.File("/etc/ld.so.cache",
             testing::LdCache({{"libcuda.so.1", "/var/lib/nvidia/lib64/libcuda.so.1", true}}));
-  const auto files = Read(tree);
+  const auto files = ReadFiles(tree);
   ASSERT_TRUE(files.ok()) << files.error().ToString();
   EXPECT_EQ(files->library_directories, Paths{"/var/lib/nvidia/lib64"});
   // Beside it is what the cache does not list.
@@ -87,7 +87,7 @@ TEST(DriverFiles, TwoDirectories) {
   const DriverTree tree;
   testing::MakeSmallDriver(tree);
   tree.Library("/usr/lib64/libnvidia-cfg.so.550.90.07", "libnvidia-cfg.so.1");
-  const auto files = Read(tree);
+  const auto files = ReadFiles(tree);
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(files->library_directories, (Paths{"/usr/lib64", kDebian}));
   EXPECT_EQ(PathsOf(files->driver, FileKind::kLibrary).size(), 3U);
@@ -98,7 +98,7 @@ TEST(DriverFiles, Vdpau) {
   testing::MakeSmallDriver(tree);
   tree.Library(std::string(kDebian) + "/vdpau/libvdpau_nvidia.so.550.90.07",
                "libvdpau_nvidia.so.1");
-  const auto files = Read(tree);
+  const auto files = ReadFiles(tree);
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(PathsOf(files->driver, FileKind::kLibrary).back(),
             "/usr/lib/x86_64-linux-gnu/vdpau/libvdpau_nvidia.so.550.90.07");
@@ -107,7 +107,7 @@ TEST(DriverFiles, Vdpau) {
 TEST(DriverFiles, VersionMismatch) {
   const DriverTree tree;
   testing::MakeSmallDriver(tree, kDebian, "535.104.05");
-  const auto files = Read(tree);
+  const auto files = ReadFiles(tree);
   ASSERT_FALSE(files.ok());
   EXPECT_EQ(files.error().code(), base::ErrorCode::kConflict);
   EXPECT_EQ(files.error().ToString(),
@@ -116,7 +116,7 @@ TEST(DriverFiles, VersionMismatch) {
 
 TEST(DriverFiles, SaysThatThereIsNoDriver) {
   const DriverTree tree;
-  EXPECT_EQ(Read(tree).error().ToString(), "no libcuda.so.* or libnvidia-ml.so.* below /");
+  EXPECT_EQ(ReadFiles(tree).error().ToString(), "no libcuda.so.* or libnvidia-ml.so.* below /");
 }
 
 // A container gets what the driver root has, under the path that it has in there.
@@ -159,10 +159,10 @@ TEST(DriverFiles, SocketsAndTheMpsDirectory) {
   tree.File("/run/nvidia-fabricmanager/socket");
   tree.Folder("/tmp/nvidia-mps");
   const Paths sockets = {"/var/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket"};
-  EXPECT_EQ(PathsOf(Read(tree, {.mps_directory = false})->driver, FileKind::kSocket), sockets);
-  EXPECT_EQ(PathsOf(Read(tree)->driver, FileKind::kSocket),
+  EXPECT_EQ(PathsOf(ReadFiles(tree, {.mps_directory = false})->driver, FileKind::kSocket), sockets);
+  EXPECT_EQ(PathsOf(ReadFiles(tree)->driver, FileKind::kSocket),
             (Paths{sockets[0], sockets[1], "/tmp/nvidia-mps"}));
-  EXPECT_EQ(PathsOf(Read(tree, {.ipc = false})->driver, FileKind::kSocket), Paths());
+  EXPECT_EQ(PathsOf(ReadFiles(tree, {.ipc = false})->driver, FileKind::kSocket), Paths());
 }
 
 TEST(DriverFiles, LibrariesWithoutTheVersionWhenAsked) {
@@ -171,11 +171,11 @@ TEST(DriverFiles, LibrariesWithoutTheVersionWhenAsked) {
   const std::string folder = kDebian;
   tree.Library(folder + "/libnvidia-nvvm70.so.4", "libnvidia-nvvm70.so.4");
   tree.Library(folder + "/libEGL.so.1.1.0", "libEGL.so.1", {"libEGL.so.1", "libEGL.so"});
-  EXPECT_EQ(PathsOf(Read(tree)->driver, FileKind::kLibrary).back(),
+  EXPECT_EQ(PathsOf(ReadFiles(tree)->driver, FileKind::kLibrary).back(),
             folder + "/libnvidia-nvvm70.so.4");
-  const auto files = Read(tree, {.explicit_libraries = true});
+  const auto files = ReadFiles(tree, {.explicit_libraries = true});
   EXPECT_EQ(PathsOf(files->driver, FileKind::kLibrary).back(), folder + "/libEGL.so.1.1.0");
-  EXPECT_EQ(Shown(files->driver_links).back(), "libEGL.so.1::" + folder + "/libEGL.so");
+  EXPECT_EQ(ShownLinks(files->driver_links).back(), "libEGL.so.1::" + folder + "/libEGL.so");
 }
 
 TEST(DriverFiles, LinksThatProgramsExpect) {
@@ -185,7 +185,7 @@ TEST(DriverFiles, LinksThatProgramsExpect) {
   tree.Library(folder + "/libGLX_nvidia.so.550.90.07", "libGLX_nvidia.so.0");
   tree.Library(folder + "/libnvidia-opticalflow.so.550.90.07", "libnvidia-opticalflow.so.1");
   tree.Library(folder + "/libnvidia-tls.so.550.90.07", "", {"libnvidia-tls.so"});
-  const Paths links = Shown(Read(tree)->driver_links);
+  const Paths links = ShownLinks(ReadFiles(tree)->driver_links);
   const auto has = [&](const std::string& link) {
     return std::find(links.begin(), links.end(), link) != links.end();
   };
@@ -202,7 +202,7 @@ TEST(DriverFiles, ALibraryThatCannotBeReadIsAWarning) {
   testing::MakeSmallDriver(tree);
   tree.File("/usr/lib/x86_64-linux-gnu/libnvidia-cfg.so.550.90.07", "no ELF");
   tree.Library("/usr/lib/x86_64-linux-gnu/libnvidia-fbc.so.550.90.07", "../../../tmp/x");
-  const auto files = Read(tree);
+  const auto files = ReadFiles(tree);
   ASSERT_TRUE(files.ok());
   ASSERT_EQ(files->warnings.size(), 1U);
   EXPECT_TRUE(
@@ -221,7 +221,7 @@ TEST(DriverFiles, ThirtyTwoBitsAreForThePrestartHookAlone) {
   tree.File("/etc/ld.so.cache",
             testing::LdCache({{"libcuda.so.1", "/usr/lib/i386-linux-gnu/libcuda.so.1", false},
                               {"libc.so.6", "/usr/lib/i386-linux-gnu/libc.so.6", false}}));
-  const auto files = Read(tree);
+  const auto files = ReadFiles(tree);
   ASSERT_TRUE(files.ok());
   EXPECT_EQ(PathsOf(files->driver, FileKind::kLibrary).size(), 2U);
   ASSERT_EQ(PathsOf(files->legacy),

@@ -12,7 +12,7 @@ using partita::cdi::DeviceNode;
 using partita::cdi::Hook;
 using Paths = std::vector<std::string>;
 
-Paths NodesOf(const base::Result<ContainerEdits>& edits) {
+Paths NodePathsOf(const base::Result<ContainerEdits>& edits) {
   Paths paths;
   if (!edits.ok()) return {edits.error().ToString()};
   for (const DeviceNode& node : edits->device_nodes) paths.push_back(node.path);
@@ -38,7 +38,7 @@ TEST(Edits, MinorIsNotIndex) {
   node.gpus[0].minor = model::DeviceMinor(3);
   DeviceFiles devices = testing::SampleNodes();
   testing::Put(devices, "/dev/nvidia3", 195, 3);
-  EXPECT_EQ(NodesOf(GpuEdits(node.gpus[0], devices, {}, testing::SampleHooks())),
+  EXPECT_EQ(NodePathsOf(GpuEdits(node.gpus[0], devices, {}, testing::SampleHooks())),
             Paths{"/dev/nvidia3"});
 }
 
@@ -77,7 +77,7 @@ TEST(Edits, SliceHasThreeNodes) {
   testing::Slice(node, devices);
   AddDrm(devices, node.gpus[0].pci);
   EXPECT_EQ(
-      NodesOf(FirstSlice(node, devices)),
+      NodePathsOf(FirstSlice(node, devices)),
       (Paths{"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap12", "/dev/nvidia-caps/nvidia-cap13"}));
 }
 
@@ -120,7 +120,7 @@ TEST(Edits, GpuHasItsDrmNodesAndTheirLinks) {
   const model::Gpu gpu = testing::SampleGpu();
   AddDrm(devices, gpu.pci);
   const auto edits = GpuEdits(gpu, devices, {}, testing::SampleHooks());
-  EXPECT_EQ(NodesOf(edits), (Paths{"/dev/nvidia0", "/dev/dri/card0", "/dev/dri/renderD128"}));
+  EXPECT_EQ(NodePathsOf(edits), (Paths{"/dev/nvidia0", "/dev/dri/card0", "/dev/dri/renderD128"}));
   ASSERT_EQ(edits->hooks.size(), 1U);
   EXPECT_EQ(edits->hooks[0].args,
             (Paths{"nvidia-cdi-hook", "create-symlinks", "--link",
@@ -145,7 +145,7 @@ TEST(Edits, GfxSliceHasDrm) {
   AddDrm(devices, node.gpus[0].pci);
   node.gpus[0].mig->instances[0].profile_name = "1g.24gb+gfx";
   const auto edits = FirstSlice(node, devices);
-  EXPECT_EQ(NodesOf(edits).size(), 5U);
+  EXPECT_EQ(NodePathsOf(edits).size(), 5U);
   EXPECT_EQ(edits->hooks.size(), 1U);
 }
 

@@ -56,7 +56,7 @@ constexpr std::string_view kOtherMachines[] = {"csv", "wsl", "mig-caps"};
 // What manages GPUs has no business with these.
 constexpr std::string_view kNotForManagement[] = {"nvidia-fs", "nvidia-nvswitch", "nvidia-nvlink"};
 
-const ModeRow& RowOf(Mode mode) {
+const ModeRow& ModeRowOf(Mode mode) {
   return *std::find_if(kModes.begin(), kModes.end(),
                        [&](const ModeRow& row) { return row.mode == mode; });
 }
@@ -233,7 +233,7 @@ class Builder {
 
   // One device with every node of the mode.
   Result<void> AddNodes() {
-    const ModeRow& row = RowOf(options_.mode);
+    const ModeRow& row = ModeRowOf(options_.mode);
     Device device;
     device.name = "all";
     bool in_caps = false;
@@ -370,7 +370,7 @@ std::vector<std::string> ModeNames() {
   return names;
 }
 
-std::string_view ClassOf(Mode mode) { return RowOf(mode).klass; }
+std::string_view ClassOf(Mode mode) { return ModeRowOf(mode).klass; }
 
 Result<Generated> Generate(const model::Inventory& inventory,
                            const DriverFiles& driver,

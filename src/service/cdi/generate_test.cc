@@ -27,14 +27,14 @@ struct Case {
   }
 };
 
-Names DevicesOf(const base::Result<Generated>& made) {
+Names GeneratedNames(const base::Result<Generated>& made) {
   Names names;
   if (!made.ok()) return {made.error().ToString()};
   for (const Device& device : made->spec.devices) names.push_back(device.name);
   return names;
 }
 
-Names NodesOf(const Generated& made, std::string_view device) {
+Names NodePathsOfDevice(const Generated& made, std::string_view device) {
   Names paths;
   for (const Device& each : made.spec.devices) {
     if (each.name != device) continue;
@@ -54,8 +54,8 @@ TEST(Generate, F1) {
 
 TEST(Generate, G1EveryNamingIsADevice) {
   const auto made = Case().Make();
-  EXPECT_EQ(DevicesOf(made), (Names{"0", testing::kGpuUuid, "all"}));
-  EXPECT_EQ(NodesOf(*made, "all"), Names{"/dev/nvidia0"});
+  EXPECT_EQ(GeneratedNames(made), (Names{"0", testing::kGpuUuid, "all"}));
+  EXPECT_EQ(NodePathsOfDevice(*made, "all"), Names{"/dev/nvidia0"});
 }
 
 TEST(Generate, G2TheRootIsOnTheHostAlone) {
@@ -86,7 +86,7 @@ TEST(Generate, G4NamesWithoutADigitNeedNoNewVersion) {
   Case typed;
   typed.options.namings = {Naming::kTypeIndex};
   const auto made = typed.Make();
-  EXPECT_EQ(DevicesOf(made), (Names{"all", "gpu0"}));
+  EXPECT_EQ(GeneratedNames(made), (Names{"all", "gpu0"}));
   EXPECT_EQ(made->spec.version, "0.3.0");
 }
 
@@ -120,10 +120,10 @@ TEST(Generate, G7SlicesKeepTheirSlots) {
   testing::Slice(sliced.node, sliced.devices);
   sliced.options.namings = {Naming::kIndex};
   const auto made = sliced.Make();
-  EXPECT_EQ(DevicesOf(made), (Names{"0:0", "0:3", "all"}));
-  EXPECT_EQ(NodesOf(*made, "0:3"), (Names{"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap48",
-                                          "/dev/nvidia-caps/nvidia-cap49"}));
-  EXPECT_EQ(NodesOf(*made, "all").size(), 5U);
+  EXPECT_EQ(GeneratedNames(made), (Names{"0:0", "0:3", "all"}));
+  EXPECT_EQ(NodePathsOfDevice(*made, "0:3"), (Names{"/dev/nvidia0", "/dev/nvidia-caps/nvidia-cap48",
+                                                    "/dev/nvidia-caps/nvidia-cap49"}));
+  EXPECT_EQ(NodePathsOfDevice(*made, "all").size(), 5U);
 }
 
 TEST(Generate, G8AMissingNodeFailsUnlessTheRestWillDo) {
@@ -131,12 +131,12 @@ TEST(Generate, G8AMissingNodeFailsUnlessTheRestWillDo) {
   testing::Slice(sliced.node, sliced.devices);
   sliced.options.namings = {Naming::kIndex};
   sliced.devices.nodes.erase("/dev/nvidia-caps/nvidia-cap13");
-  EXPECT_EQ(DevicesOf(sliced.Make())[0],
+  EXPECT_EQ(GeneratedNames(sliced.Make())[0],
             "/dev/nvidia-caps/nvidia-cap13 is missing, which compute instance 0 of GPU instance 1 "
             "of GPU 0 needs");
   sliced.options.best_effort = true;
   const auto made = sliced.Make();
-  EXPECT_EQ(DevicesOf(made), (Names{"0:3", "all"}));
+  EXPECT_EQ(GeneratedNames(made), (Names{"0:3", "all"}));
   EXPECT_EQ(made->left_out.size(), 1U);
 }
 
@@ -151,11 +151,11 @@ TEST(Generate, NumbersThatWouldBeOthersAreLeftOut) {
   instances[1].compute_instances[0].slot = 0;
   const std::string uuid = instances[1].compute_instances[0].uuid.value();
   sliced.options.best_effort = true;
-  EXPECT_EQ(DevicesOf(sliced.Make()), (Names{uuid, "all"}));
+  EXPECT_EQ(GeneratedNames(sliced.Make()), (Names{uuid, "all"}));
   sliced.options.numbers = Numbers::kAsCounted;
-  EXPECT_EQ(DevicesOf(sliced.Make()), (Names{"0:0", uuid, "all"}));
+  EXPECT_EQ(GeneratedNames(sliced.Make()), (Names{"0:0", uuid, "all"}));
   sliced.options.device_ids = {"0:0"};
-  EXPECT_EQ(DevicesOf(sliced.Make())[0],
+  EXPECT_EQ(GeneratedNames(sliced.Make())[0],
             "0:0: its number may be another's now: /dev/nvidia-caps/nvidia-cap13 is missing, which "
             "compute instance 0 of GPU instance 1 of GPU 0 needs");
 }
@@ -169,15 +169,15 @@ TEST(Generate, AGpuWithoutItsNodeIsRefusedThoughTheDriverDoesNotListIt) {
   unlisted.faults = {{model::FaultKind::kMissing, "x"}};
   each.node.gpus.push_back(unlisted);
   const std::string why = "/dev/nvidia1 is missing, which the GPU at 0000:5e:00.0 needs";
-  EXPECT_EQ(DevicesOf(each.Make()), Names{why});
+  EXPECT_EQ(GeneratedNames(each.Make()), Names{why});
   each.options.best_effort = true;
   const auto made = each.Make();
-  EXPECT_EQ(DevicesOf(made), (Names{"0", testing::kGpuUuid, "all"}));
+  EXPECT_EQ(GeneratedNames(made), (Names{"0", testing::kGpuUuid, "all"}));
   ASSERT_EQ(made->left_out.size(), 1U);
   EXPECT_EQ(made->left_out[0].ToString(), why);
   each.options.best_effort = false;
   testing::Put(each.devices, "/dev/nvidia1", 195, 1);
-  EXPECT_EQ(DevicesOf(each.Make()),
+  EXPECT_EQ(GeneratedNames(each.Make()),
             Names{"the driver does not list the GPU at 0000:5e:00.0, though its node is there"});
   each.devices.excluded.insert(unlisted.pci);
   EXPECT_EQ(each.Make()->warnings, Names{"the driver does not list the GPU at 0000:5e:00.0"});
@@ -192,10 +192,10 @@ TEST(Generate, G9EmptyNamesEveryReason) {
   lost.faults = {{model::FaultKind::kLost, "it is lost"}};
   empty.node.gpus.push_back(lost);
   empty.options.best_effort = true;
-  EXPECT_EQ(DevicesOf(empty.Make())[0],
+  EXPECT_EQ(GeneratedNames(empty.Make())[0],
             "no device to describe: GPU 0 is in MIG mode and has no MIG device; GPU 1: it is lost");
   empty.node.gpus.clear();
-  EXPECT_EQ(DevicesOf(empty.Make())[0], "no device to describe: the driver lists no GPU");
+  EXPECT_EQ(GeneratedNames(empty.Make())[0], "no device to describe: the driver lists no GPU");
 }
 
 TEST(Generate, WhatEveryContainerNeedsIsMissed) {
@@ -212,7 +212,7 @@ TEST(Generate, WhatEveryContainerNeedsIsMissed) {
           "/dev/nvidia-uvm is missing: CUDA does not work without it (nvidia-modprobe -u makes it)",
           "the driver's libcuda.so was not found: CUDA does not work without it"}));
   each.devices.nodes.erase("/dev/nvidiactl");
-  EXPECT_EQ(DevicesOf(each.Make()),
+  EXPECT_EQ(GeneratedNames(each.Make()),
             Names{"/dev/nvidiactl is missing: no GPU can be opened without it"});
 }
 
@@ -233,8 +233,8 @@ TEST(Generate, G15ManagementSeesWhatIsThere) {
         "/dev/nvidia-caps-imex-channels/channel0", "/dev/dri/card0"})
     testing::Put(managed.devices, path, 1, 1);
   const auto made = managed.Make();
-  EXPECT_EQ(DevicesOf(made), Names{"all"});
-  EXPECT_EQ(NodesOf(*made, "all"),
+  EXPECT_EQ(GeneratedNames(made), Names{"all"});
+  EXPECT_EQ(NodePathsOfDevice(*made, "all"),
             (Names{"/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia0", "/dev/nvidiactl",
                    "/dev/nvidia-caps-imex-channels/channel0", "/dev/nvidia-caps/nvidia-cap1"}));
   for (const partita::cdi::Hook& hook : made->spec.edits.hooks) {
@@ -248,19 +248,20 @@ TEST(Generate, G16ChannelsHaveNumbers) {
   Case imex;
   imex.options.mode = Mode::kImex;
   testing::Put(imex.devices, "/dev/nvidia-caps-imex-channels/channel3", 240, 3);
-  EXPECT_EQ(DevicesOf(imex.Make()), (Names{"3", "all"}));
+  EXPECT_EQ(GeneratedNames(imex.Make()), (Names{"3", "all"}));
   imex.options.device_ids = {"channel7"};
-  EXPECT_EQ(DevicesOf(imex.Make())[0],
+  EXPECT_EQ(GeneratedNames(imex.Make())[0],
             "IMEX channel 7: /dev/nvidia-caps-imex-channels/channel7 is missing");
   imex.options.device_ids = {"1048576"};
-  EXPECT_EQ(DevicesOf(imex.Make())[0],
+  EXPECT_EQ(GeneratedNames(imex.Make())[0],
             "\"1048576\": not an IMEX channel, which has a number from 0 to 1048575");
 }
 
 TEST(Generate, G17StorageWithoutNodesIsNothing) {
   Case gds;
   gds.options.mode = Mode::kGds;
-  EXPECT_EQ(DevicesOf(gds.Make())[0], "no device to describe: below / there is no /dev/nvidia-fs*");
+  EXPECT_EQ(GeneratedNames(gds.Make())[0],
+            "no device to describe: below / there is no /dev/nvidia-fs*");
   testing::Put(gds.devices, "/dev/nvidia-fs0", 250, 0);
   gds.driver = {};
   gds.driver.driver = {{.host_path = "/etc/cufile.json",
@@ -289,7 +290,7 @@ TEST(Generate, G20OldUuidsHaveNoSlashes) {
   old.options.device_ids = {std::string("MIG-") + testing::kGpuUuid + "/1/0"};
   old.node.gpus[0].mig->instances[0].compute_instances[0].uuid =
       model::MigUuid(old.options.device_ids[0]);
-  EXPECT_EQ(DevicesOf(old.Make()),
+  EXPECT_EQ(GeneratedNames(old.Make()),
             (Names{std::string("MIG-") + testing::kGpuUuid + "_1_0", "all"}));
 }
 
@@ -297,7 +298,7 @@ TEST(Generate, NoneIsADeviceThatDoesNothing) {
   Case none;
   none.options.device_ids = {"0", "none"};
   const auto made = none.Make();
-  EXPECT_EQ(DevicesOf(made), Names{"none"});
+  EXPECT_EQ(GeneratedNames(made), Names{"none"});
   EXPECT_EQ(made->spec.devices[0].edits.env, Names{"NVCT_EMPTY_DEVICE="});
 }
 
@@ -305,7 +306,7 @@ TEST(Generate, WithoutAll) {
   Case without;
   without.options.all_device = false;
   without.options.namings = {Naming::kIndex};
-  EXPECT_EQ(DevicesOf(without.Make()), Names{"0"});
+  EXPECT_EQ(GeneratedNames(without.Make()), Names{"0"});
 }
 
 TEST(ParseMode, RefusesThoseOfOtherMachinesByName) {

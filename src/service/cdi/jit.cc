@@ -66,7 +66,7 @@ std::string BrandOf(const model::Gpu& gpu) {
   return brand;
 }
 
-DeviceRow RowOf(const model::Gpu& gpu) {
+DeviceRow GpuRowOf(const model::Gpu& gpu) {
   DeviceRow row;
   row.index = gpu.index->value();
   row.minor = gpu.minor->value();
@@ -134,7 +134,7 @@ NodeDevices MakeNodeDevices(const model::Inventory& inventory,
   };
   for (const model::Gpu& gpu : inventory.gpus) {
     if (!gpu.index || !gpu.minor || !gpu.uuid) continue;
-    const DeviceRow parent = RowOf(gpu);
+    const DeviceRow parent = GpuRowOf(gpu);
     add(parent);
     for (DeviceRow& row : SliceRows(gpu, parent)) add(std::move(row));
   }

@@ -23,7 +23,7 @@ Texts RowsOf(const NodeDevices& node) {
   return rows;
 }
 
-Texts DevicesOf(const NodeDevices& node) {
+Texts SpecNames(const NodeDevices& node) {
   Texts names;
   for (const auto& device : node.spec.devices) names.push_back(device.name);
   return names;
@@ -41,7 +41,7 @@ TEST(NodeDevicesOf, AGpuWithItsFiles) {
   EXPECT_EQ(node.control_nodes.size(), 3U);
   EXPECT_EQ(node.spec.kind, "runtime.nvidia.com/gpu");
   EXPECT_EQ(RowsOf(node), Texts{"0 0"});
-  EXPECT_EQ(DevicesOf(node), (Texts{"0", "all"}));
+  EXPECT_EQ(SpecNames(node), (Texts{"0", "all"}));
   EXPECT_EQ(node.rows[0].brand, "nvidiartx");
   EXPECT_EQ(node.rows[0].compute, "9.0");
   const auto back =
@@ -57,7 +57,7 @@ TEST(NodeDevicesOf, AGpuInMigModeCanBeNamedButIsNotAmongAll) {
   std::reverse(inventory.gpus[0].mig->instances.begin(), inventory.gpus[0].mig->instances.end());
   const NodeDevices node = MakeNodeDevices(inventory, files, testing::SampleHooks());
   EXPECT_EQ(RowsOf(node), (Texts{"0 0", "0: 0:0", "0: 0:3"}));
-  EXPECT_EQ(DevicesOf(node), (Texts{"0", "0:0", "0:3", "all"}));
+  EXPECT_EQ(SpecNames(node), (Texts{"0", "0:0", "0:3", "all"}));
   EXPECT_EQ(node.rows[2].mig->gi_cap, 48U);
 }
 
@@ -66,7 +66,7 @@ TEST(NodeDevicesOf, WhatIsBrokenIsThereWithoutAName) {
   inventory.gpus[0].faults = {{model::FaultKind::kLost, "it is lost"}};
   const NodeDevices node = MakeNodeDevices(inventory, SampleNodeFiles(), testing::SampleHooks());
   EXPECT_EQ(RowsOf(node), Texts{"0 -"});
-  EXPECT_EQ(DevicesOf(node), Texts());
+  EXPECT_EQ(SpecNames(node), Texts());
   const auto back =
       partita::cdi::NodeDevicesFrom(*base::ParseJson(base::ToJson(partita::cdi::ToValue(node))));
   ASSERT_TRUE(back.ok()) << back.error().ToString();

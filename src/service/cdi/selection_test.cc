@@ -21,7 +21,7 @@ model::Inventory TwoGpus() {
   return node;
 }
 
-std::string Shown(const base::Result<Selection>& selection) {
+std::string ShownSelection(const base::Result<Selection>& selection) {
   if (!selection.ok()) return selection.error().ToString();
   std::string text;
   for (const Subject& subject : selection->subjects) {
@@ -32,16 +32,18 @@ std::string Shown(const base::Result<Selection>& selection) {
 }
 
 std::string ById(const model::Inventory& node, const std::vector<std::string>& ids) {
-  return Shown(SelectByIds(node, ids));
+  return ShownSelection(SelectByIds(node, ids));
 }
 
-TEST(Selection, AllAreWholeGpusAndSlices) { EXPECT_EQ(Shown(SelectAll(TwoGpus())), "0 1:0 1:3"); }
+TEST(Selection, AllAreWholeGpusAndSlices) {
+  EXPECT_EQ(ShownSelection(SelectAll(TwoGpus())), "0 1:0 1:3");
+}
 
 TEST(Selection, ADisplayBoardIsNobodys) {
   model::Inventory node = TwoGpus();
   node.gpus[0].name = "NVIDIA DGX Display";
   const Selection selection = SelectAll(node);
-  EXPECT_EQ(Shown(selection), "1:0 1:3");
+  EXPECT_EQ(ShownSelection(selection), "1:0 1:3");
   EXPECT_EQ(selection.nothing, std::vector<std::string>{"GPU 0 is for a display alone"});
 }
 
@@ -50,7 +52,7 @@ TEST(Selection, ABrokenGpuSaysWhy) {
   node.gpus[0].faults = {{model::FaultKind::kLost, "it is lost"}};
   node.gpus[1].faults = {{model::FaultKind::kMemoryErrors, "errors"}};
   const Selection selection = SelectAll(node);
-  EXPECT_EQ(Shown(selection), "1:0 1:3");
+  EXPECT_EQ(ShownSelection(selection), "1:0 1:3");
   ASSERT_EQ(selection.broken.size(), 1U);
   EXPECT_EQ(selection.broken[0].ToString(), "GPU 0: it is lost");
 }

@@ -1,8 +1,6 @@
 #include "service/inventory/known_gpus.h"
 
 #include <algorithm>
-#include <set>
-#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,6 +64,11 @@ hw::nvml::GpuQuestion KnownGpus::Question(const model::PciAddress& pci, Parts pa
   if (found == gpus_.end()) return question;
   question.handle = found->second.handle;
   question.known = found->second.gpu;
+  // The memory in use of a GPU in MIG mode is that of its instances: with what it was before,
+  // somebody who has ended would seem to be there, unseen.
+  const std::optional<model::Mig>& mig = question.known.mig;
+  if (parts.Has(Part::kHolders) && mig && !mig->instances.empty())
+    question.parts |= {Part::kInstances};
   // Profiles of another session may be those of another driver.
   if (!was_read(Part::kInstances) && question.known.mig) question.known.mig->profiles.clear();
   return question;
@@ -85,7 +88,7 @@ void KnownGpus::Absorb(const model::PciAddress& pci,
   known.silent.reset();
   for (const PartAnswer& part : answer.parts) {
     PartState& state = known.parts[part.part];
-    state = {true, part.faults, part.problems};
+    state = {true, part.faults, part.problems, whole ? whole : state.at};
     const auto lost = std::find_if(
         part.faults.begin(), part.faults.end(),
         [](const model::Fault& fault) { return fault.kind == model::FaultKind::kLost; });
@@ -170,6 +173,9 @@ hw::nvml::Facts KnownGpus::Facts() const {
       gpu.processes_error =
           base::Error(base::ErrorCode::kUnavailable, "who uses it was not looked at");
     }
+    // Nor is a GPU that was not read in this life one without MIG.
+    if (known.silent && !known.fault && !known.answered && !gpu.mig && !gpu.mig_error)
+      gpu.mig_error = base::Error(base::ErrorCode::kUnavailable, *known.silent);
     const std::string name = gpu.index ? fmt::format("{}", *gpu.index) : pci.ToString();
     for (const auto& [part, state] : known.parts) {
       gpu.faults.insert(gpu.faults.end(), state.faults.begin(), state.faults.end());
@@ -184,9 +190,20 @@ hw::nvml::Facts KnownGpus::Facts() const {
 std::map<model::PciAddress, Stale> KnownGpus::stale() const {
   std::map<model::PciAddress, Stale> stale;
   for (const auto& [pci, known] : gpus_) {
-    if (known.silent) stale[pci] = {known.answered, *known.silent};
+    if (known.silent)
+      stale[pci] = {known.answered, *known.silent};
+    else if (IsLeftAlone(pci))
+      stale[pci] = {known.answered,
+                    "it is not asked: after an XID such as it had, a call may never come back"};
   }
   return stale;
+}
+
+std::optional<Time> KnownGpus::ReadAt(const model::PciAddress& pci, Part part) const {
+  const auto known = gpus_.find(pci);
+  if (known == gpus_.end()) return std::nullopt;
+  const auto state = known->second.parts.find(part);
+  return state == known->second.parts.end() ? std::nullopt : state->second.at;
 }
 
 std::vector<model::PciAddress> KnownGpus::addresses() const {
@@ -200,7 +217,8 @@ std::vector<model::PciAddress> KnownGpus::addresses() const {
 std::vector<hw::nvml::Peer> KnownGpus::Peers() const {
   std::vector<hw::nvml::Peer> peers;
   for (const auto& [pci, known] : gpus_) {
-    if (known.handle && !known.silent) peers.push_back({pci, known.handle->value});
+    if (known.handle && !known.silent && !IsLeftAlone(pci))
+      peers.push_back({pci, known.handle->value});
   }
   return peers;
 }

@@ -6,7 +6,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/nvml/gpu_look.h"
@@ -54,12 +56,20 @@ class KnownGpus {
   // The GPU's job was given up, or refused because an earlier one still runs.
   void Unanswered(const model::PciAddress& pci, const model::Fault& fault);
 
+  // These are not asked; others are, as before.
+  void LeaveAlone(std::set<model::PciAddress> gpus) { left_alone_ = std::move(gpus); }
+  [[nodiscard]] bool IsLeftAlone(const model::PciAddress& pci) const {
+    return left_alone_.contains(pci);
+  }
+
   // Some GPU of the bus is none of the driver's library.
   [[nodiscard]] bool AnyUnlisted() const;
 
   // GPUs and problems as a reader of everything would have them.
   [[nodiscard]] hw::nvml::Facts Facts() const;
   [[nodiscard]] std::map<model::PciAddress, Stale> stale() const;
+  // When this part was last read in an answer that did not break off.
+  [[nodiscard]] std::optional<Time> ReadAt(const model::PciAddress& pci, hw::nvml::Part part) const;
   [[nodiscard]] std::vector<model::PciAddress> addresses() const;
   // Those that answer, by address, with their handles of this session.
   [[nodiscard]] std::vector<hw::nvml::Peer> Peers() const;
@@ -70,6 +80,7 @@ class KnownGpus {
     bool read = false;
     std::vector<model::Fault> faults;
     std::vector<base::Error> problems;
+    std::optional<Time> at = std::nullopt;  // last, of an answer that did not break off
   };
   struct Known {
     model::Gpu gpu;
@@ -89,6 +100,7 @@ class KnownGpus {
   static void Take(const hw::nvml::PartAnswer& part, Known& known);
 
   std::map<model::PciAddress, Known> gpus_;
+  std::set<model::PciAddress> left_alone_;
 };
 
 }  // namespace partita::service::inventory

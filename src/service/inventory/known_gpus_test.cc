@@ -65,6 +65,19 @@ TEST_F(KnownGpusTest, AsksOnceForWhatCannotChange) {
   EXPECT_EQ(known_.Question(kSecond, {}).parts, Parts(kShape));
 }
 
+// Seen on the test bench: a program with memory in a slice had ended, and still kept the slice from
+// being healthy, as somebody whom nobody can see.
+TEST_F(KnownGpusTest, WhoHoldsSlicesIsAskedWithTheMemoryOfTheSlices) {
+  model::Gpu gpu = Gpu(kFirst, "GPU-1");
+  known_.Absorb(kFirst, Answer(gpu, kShape), At(1));
+  EXPECT_EQ(known_.Question(kFirst, {Part::kHolders}).parts, Parts({Part::kHolders}));
+  gpu.mig->instances.emplace_back();
+  known_.Absorb(kFirst, Answer(gpu, kShape), At(2));
+  EXPECT_EQ(known_.Question(kFirst, {Part::kHolders}).parts,
+            Parts({Part::kHolders, Part::kInstances}));
+  EXPECT_EQ(known_.Question(kFirst, {Part::kModes}).parts, Parts({Part::kModes}));
+}
+
 TEST_F(KnownGpusTest, ANewSessionIsAskedForEverythingAndItsOwnProfiles) {
   known_.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), kShape), At(1));
   known_.NewSession();
@@ -204,6 +217,17 @@ TEST_F(KnownGpusTest, RemembersNamesForTheNextLife) {
   EXPECT_EQ(next.Facts().gpus[0].uuid, model::GpuUuid("GPU-1"));
   EXPECT_EQ(next.stale().count(kFirst), 1U);
   EXPECT_EQ(next.Question(kFirst, {}).parts, Parts(kShape));
+}
+
+TEST_F(KnownGpusTest, OneThatWasNotReadInThisLifeIsNotOneWithoutMig) {
+  known_.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), kShape), At(1));
+  EXPECT_FALSE(Of(kFirst).mig_error.has_value());
+  KnownGpus next(known_.ToRemember());
+  next.OnBus({kFirst});
+  ASSERT_TRUE(next.Facts().gpus[0].mig_error.has_value());
+  EXPECT_EQ(next.Facts().gpus[0].mig_error->ToString(), "it was not read yet");
+  next.Absorb(kFirst, Answer(Gpu(kFirst, "GPU-1"), kShape), At(2));
+  EXPECT_FALSE(next.Facts().gpus[0].mig_error.has_value());
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "hw/assemble.h"
 #include "hw/device_nodes.h"
 #include "hw/merge.h"
+#include "hw/nvml/errors.h"
 #include "hw/nvml/job_fault.h"
 
 namespace partita::service::inventory {
@@ -123,7 +124,9 @@ void Live::Begin(MayReopen may_reopen) {
   }
   const bool others = opened_for_ != hw::BoundToNvidia(bus_) || NodeCame();
   if (others && may_reopen == MayReopen::kYes && Reopen()) return;
+  const std::set<model::PciAddress> probed = std::exchange(probed_, {});
   for (const model::PciAddress& pci : known_.addresses()) {
+    if (known_.IsLeftAlone(pci) && !probed.contains(pci)) continue;
     if (late_.contains(pci))
       missed_ |= parts_;
     else
@@ -199,8 +202,16 @@ void Live::NoteSession(std::uint64_t generation) {
   known_.NewSession();
 }
 
+// Once a session: every GPU says so.
+void Live::NoteCutOff() {
+  if (session_ == 0 || std::exchange(cut_off_session_, session_) == session_) return;
+  ++cut_off_;
+}
+
 void Live::HeardDriver(const Driver::Report& report, const DriverAnswer& answer) {
   driver_heard_ = true;
+  // A call that only failed does not say that the driver was loaded anew.
+  if (report.Done() && answer.error && hw::nvml::MeansSessionLost(*answer.error)) NoteCutOff();
   if (report.Done() && !answer.error) {
     NoteSession(answer.session);
     if (answer.driver) driver_ = answer.driver;
@@ -230,12 +241,13 @@ void Live::HeardGpu(std::uint64_t look,
   if (answer.handle) NoteSession(answer.handle->generation);
   known_.Absorb(pci, answer, report.Done() ? std::optional(loop_.clock().Now()) : std::nullopt);
   if (answer.session_lost) {
+    NoteCutOff();
     Reopen();
   } else if (!report.Done()) {
     known_.Unanswered(pci, hw::nvml::FaultFrom(report));
   }
   if (was_late) {
-    Publish();
+    PublishLate();
     if (report.Done() && !missed_.empty()) Look(std::exchange(missed_, {}));
     return;
   }
@@ -369,6 +381,18 @@ void Live::HeardLinks(LinkRound& round) {
   for (const auto& [gpu, links] : heard_links_) all.push_back(links);
   links_ = hw::nvml::Combine(all);
   Publish();
+}
+
+// Of a node with many GPUs all may be late on a busy machine, and each snapshot reads the files of
+// all: those that have answered by the time that the loop comes back to it are one.
+void Live::PublishLate() {
+  if (late_.empty()) return Publish();
+  if (std::exchange(publishes_late_, true)) return;
+  loop_.Post([this, alive = alive_] {
+    if (!*alive) return;
+    publishes_late_ = false;
+    Publish();
+  });
 }
 
 void Live::Publish() {

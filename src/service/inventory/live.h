@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "hw/nvml/driver.h"
@@ -48,6 +49,11 @@ class Live {
   using Done = std::function<void(const SnapshotPtr&)>;
   void Look(hw::nvml::Parts parts, Done done = nullptr);
 
+  // No call is made for these GPUs, since it might never come back: they are shown as they were.
+  void LeaveAlone(std::set<model::PciAddress> gpus) { known_.LeaveAlone(std::move(gpus)); }
+  // But the next look asks this one.
+  void Probe(const model::PciAddress& pci) { probed_.insert(pci); }
+
   // Links are read once in a session; somebody heard that they changed.
   void LookAtLinks();
 
@@ -58,6 +64,14 @@ class Live {
   // this object.
   using Subscriber = std::function<void(const SnapshotPtr&, const Changes&)>;
   [[nodiscard]] std::shared_ptr<void> Subscribe(Subscriber subscriber);
+
+  // When a GPU last told this part, in an answer that did not break off.
+  [[nodiscard]] std::optional<Time> ReadAt(const model::PciAddress& pci,
+                                           hw::nvml::Part part) const {
+    return known_.ReadAt(pci, part);
+  }
+  // How often the driver went away under the session.
+  [[nodiscard]] std::uint64_t cut_off() const { return cut_off_; }
 
   // Why the session could not be closed although the driver was replaced or other GPUs are there:
   // what is told comes from the old one. Nothing: it need not, or could be.
@@ -96,12 +110,14 @@ class Live {
                 const hw::nvml::GpuAnswer& answer);
   void HeardLinks(LinkRound& round);
   void NoteSession(std::uint64_t generation);
+  void NoteCutOff();
   // False: that was tried often enough.
   bool Reopen();
   void Reopened(const base::Result<void>& closed);
   void Gathered();
   void Finish();
   void Publish();
+  void PublishLate();
 
   net::Loop& loop_;
   hw::nvml::Driver& nvml_;
@@ -126,15 +142,19 @@ class Live {
   bool looking_ = false;
   bool driver_heard_ = false;            // of the look that runs
   std::set<model::PciAddress> awaited_;  // of the look that runs
+  std::set<model::PciAddress> probed_;   // by the next look, although they are left alone
   // Of looks before, with the number of that look: not asked again until they are back.
   std::map<model::PciAddress, std::uint64_t> late_;
-  hw::nvml::Parts missed_;  // by looks that left out a late one
-  std::uint64_t look_ = 0;  // counts looks
+  bool publishes_late_ = false;  // what came back of these, in a moment
+  hw::nvml::Parts missed_;       // by looks that left out a late one
+  std::uint64_t look_ = 0;       // counts looks
   hw::nvml::Parts parts_, next_;
   std::vector<Done> dones_, next_dones_;
   bool wanted_ = false;  // another look after this one
   bool reopening_ = false;
   int sessions_lost_ = 0;                                // in a row
+  std::uint64_t cut_off_ = 0;                            // sessions whose driver went away
+  std::uint64_t cut_off_session_ = 0;                    // the last of them
   bool reopen_wanted_ = false, reopen_refused_ = false;  // in the look that runs
   std::optional<base::Error> unclosable_;
 

@@ -24,7 +24,7 @@ model::Gpu Only(const model::Gpu& gpu, std::initializer_list<Part> parts) {
 }
 
 bool SameIdentity(const model::Gpu& a, const model::Gpu& b) {
-  return a.numa_node == b.numa_node && a.pci_path == b.pci_path &&
+  return a.numa_node == b.numa_node && a.pci_path == b.pci_path && a.pci_class == b.pci_class &&
          Only(a, {Part::kIdentity}) == Only(b, {Part::kIdentity});
 }
 

@@ -5,12 +5,12 @@
 namespace partita::service::inventory {
 namespace {
 
-const model::PciAddress kFirst{.bus = 7};
-const model::PciAddress kSecond{.bus = 0xf};
+const model::PciAddress kFirstSeen{.bus = 7};
+const model::PciAddress kSecondSeen{.bus = 0xf};
 
 model::Inventory TwoGpus() {
   model::Inventory node;
-  for (const model::PciAddress& pci : {kFirst, kSecond}) {
+  for (const model::PciAddress& pci : {kFirstSeen, kSecondSeen}) {
     model::Gpu gpu;
     gpu.pci = pci;
     gpu.mig.emplace();
@@ -34,24 +34,24 @@ TEST(Difference, EachPartByItself) {
   const Case cases[] = {
       {"index",
        [](model::Gpu& gpu) { gpu.index = model::GpuIndex(3); },
-       {.identity = true, .changed = {kSecond}}},
+       {.identity = true, .changed = {kSecondSeen}}},
       {"NUMA node",
        [](model::Gpu& gpu) { gpu.numa_node = 1; },
-       {.identity = true, .changed = {kSecond}}},
+       {.identity = true, .changed = {kSecondSeen}}},
       {"MIG mode",
        [](model::Gpu& gpu) { gpu.mig->enabled = true; },
-       {.shape = true, .changed = {kSecond}}},
+       {.shape = true, .changed = {kSecondSeen}}},
       {"an instance",
        [](model::Gpu& gpu) { gpu.mig->instances.emplace_back(); },
-       {.shape = true, .changed = {kSecond}}},
+       {.shape = true, .changed = {kSecondSeen}}},
       {"compute mode",
        [](model::Gpu& gpu) { gpu.compute_mode = model::ComputeMode::kExclusiveProcess; },
-       {.shape = true, .changed = {kSecond}}},
+       {.shape = true, .changed = {kSecondSeen}}},
       {"a fault",
        [](model::Gpu& gpu) {
          gpu.faults.push_back({model::FaultKind::kHung, "hung"});
        },
-       {.shape = true, .changed = {kSecond}}},
+       {.shape = true, .changed = {kSecondSeen}}},
       {"temperature",
        [](model::Gpu& gpu) { gpu.readings.temperature = model::Celsius(41); },
        {.readings = true}},
@@ -62,10 +62,10 @@ TEST(Difference, EachPartByItself) {
        {.readings = true}},
       {"a process",
        [](model::Gpu& gpu) { gpu.processes.emplace_back(); },
-       {.holders = true, .changed = {kSecond}}},
+       {.holders = true, .changed = {kSecondSeen}}},
       {"memory in use",
        [](model::Gpu& gpu) { gpu.memory.emplace(); },
-       {.holders = true, .changed = {kSecond}}},
+       {.holders = true, .changed = {kSecondSeen}}},
   };
   for (const Case& each : cases) {
     model::Inventory after = TwoGpus();
@@ -87,9 +87,9 @@ TEST(Difference, WhoCameAndWhoWent) {
   model::Inventory one = TwoGpus();
   one.gpus.pop_back();
   const Changes gone = Difference(TwoGpus(), one);
-  EXPECT_EQ(gone.gone, std::vector{kSecond});
+  EXPECT_EQ(gone.gone, std::vector{kSecondSeen});
   EXPECT_TRUE(gone.identity && gone.shape);
-  EXPECT_EQ(Difference(one, TwoGpus()).appeared, std::vector{kSecond});
+  EXPECT_EQ(Difference(one, TwoGpus()).appeared, std::vector{kSecondSeen});
 }
 
 TEST(Difference, TheNodeItself) {
@@ -100,7 +100,7 @@ TEST(Difference, TheNodeItself) {
   after.nodes.push_back({"/dev/nvidia0", 195, 0, 0666});
   EXPECT_TRUE(Difference(TwoGpus(), after).shape);
   after = TwoGpus();
-  after.links.push_back({kFirst, kSecond, std::nullopt, 12});
+  after.links.push_back({kFirstSeen, kSecondSeen, std::nullopt, 12});
   EXPECT_TRUE(Difference(TwoGpus(), after).shape);
 }
 

@@ -5,7 +5,7 @@
 namespace partita::service::ledger {
 namespace {
 
-bool Meet(const model::Placement& a, const model::Placement& b) {
+bool PlacementsMeet(const model::Placement& a, const model::Placement& b) {
   return a.start < b.start + b.size && b.start < a.start + a.size;
 }
 
@@ -31,13 +31,13 @@ Clash OfVfio(const VfioDevice& a, const VfioDevice& b, bool one_owner) {
 
 Clash OfMig(const MigDevice& a, const MigDevice& b) {
   if (a.instance() != b.instance())
-    return Meet(a.memory, b.memory) ? Clash::kMemorySlices : Clash::kNone;
-  return Meet(a.compute, b.compute) ? Clash::kComputeSlices : Clash::kNone;
+    return PlacementsMeet(a.memory, b.memory) ? Clash::kMemorySlices : Clash::kNone;
+  return PlacementsMeet(a.compute, b.compute) ? Clash::kComputeSlices : Clash::kNone;
 }
 
 Clash OfShares(const Share& a, const Share& b) {
   if (a.sharing != b.sharing) return Clash::kSharing;
-  return a.n == b.n ? Clash::kSameShare : Clash::kNone;
+  return a.n == b.n && a.size == b.size ? Clash::kSameShare : Clash::kNone;
 }
 
 // Two devices of one board.
@@ -61,6 +61,24 @@ Clash OnOneBoard(const Device& a, const Device& b) {
   return share_a != nullptr || share_b != nullptr ? Clash::kShared : Clash::kSameGpu;
 }
 
+// `admin`: one of the two only looks.
+Clash ClashOf(const Device& a, const Device& b, bool admin, bool one_owner) {
+  const auto* vfio_a = std::get_if<VfioDevice>(&a);
+  const auto* vfio_b = std::get_if<VfioDevice>(&b);
+  if (vfio_a != nullptr && vfio_b != nullptr) {
+    if (!admin) return OfVfio(*vfio_a, *vfio_b, one_owner);
+    return vfio_a->pci == vfio_b->pci ? Clash::kVfioAdmin : Clash::kNone;
+  }
+  const bool with_vfio = vfio_a != nullptr || vfio_b != nullptr;
+  if (with_vfio) {
+    const VfioDevice& vfio = vfio_a != nullptr ? *vfio_a : *vfio_b;
+    if (!SameBoard(GpuOf(vfio_a != nullptr ? b : a), vfio)) return Clash::kNone;
+    return admin ? Clash::kVfioAdmin : Clash::kSameGpu;
+  }
+  if (admin || !SameBoard(GpuOf(a), GpuOf(b))) return Clash::kNone;
+  return OnOneBoard(a, b);
+}
+
 }  // namespace
 
 std::string_view ToString(Clash clash) {
@@ -79,21 +97,17 @@ std::string_view ToString(Clash clash) {
 }
 
 Clash Overlap(const Use& a, const Use& b, bool one_owner) {
-  const auto* vfio_a = std::get_if<VfioDevice>(&a.device);
-  const auto* vfio_b = std::get_if<VfioDevice>(&b.device);
-  const bool admin = a.admin || b.admin;
-  if (vfio_a != nullptr && vfio_b != nullptr) {
-    if (!admin) return OfVfio(*vfio_a, *vfio_b, one_owner);
-    return vfio_a->pci == vfio_b->pci ? Clash::kVfioAdmin : Clash::kNone;
-  }
-  const bool with_vfio = vfio_a != nullptr || vfio_b != nullptr;
-  if (with_vfio) {
-    const VfioDevice& vfio = vfio_a != nullptr ? *vfio_a : *vfio_b;
-    if (!SameBoard(GpuOf(vfio_a != nullptr ? b.device : a.device), vfio)) return Clash::kNone;
-    return admin ? Clash::kVfioAdmin : Clash::kSameGpu;
-  }
-  if (admin || !SameBoard(GpuOf(a.device), GpuOf(b.device))) return Clash::kNone;
-  return OnOneBoard(a.device, b.device);
+  return ClashOf(a.device, b.device, a.admin || b.admin, one_owner);
+}
+
+Clash Between(const Device& a, const Device& b, bool one_owner) {
+  return ClashOf(a, b, false, one_owner);
+}
+
+bool MayMeet(const Device& a, const Device& b) {
+  // Groups of the IOMMU reach over boards.
+  if (std::holds_alternative<VfioDevice>(a) || std::holds_alternative<VfioDevice>(b)) return true;
+  return SameBoard(GpuOf(a), GpuOf(b));
 }
 
 }  // namespace partita::service::ledger

@@ -32,5 +32,11 @@ struct Use {
 // Symmetric. `one_owner`: both belong to the same claim or virtual machine, which matters within an
 // IOMMU group only. Incarnations play no part: what is gone must not be asked about.
 [[nodiscard]] Clash Overlap(const Use& a, const Use& b, bool one_owner = false);
+// The same of two devices that are held, not looked at: asked of every holder, so nothing is
+// copied.
+[[nodiscard]] Clash Between(const Device& a, const Device& b, bool one_owner = false);
+
+// False: they are on two boards, and no Overlap can be. Costs a comparison.
+[[nodiscard]] bool MayMeet(const Device& a, const Device& b);
 
 }  // namespace partita::service::ledger

@@ -20,7 +20,7 @@ using model::PciAddress;
 
 const PciAddress kSlot{0, 7, 0, 0};
 const PciAddress kOtherSlot{0, 8, 0, 0};
-const WholeGpu kGpu{GpuUuid("GPU-a"), kSlot};
+const WholeGpu kAtomGpu{GpuUuid("GPU-a"), kSlot};
 const WholeGpu kOther{GpuUuid("GPU-b"), kOtherSlot};
 const Sharing kSliced{"time-slicing", "10 ms", "nvidia.com/gpu"};
 const Sharing kMps{"mps", "", "nvidia.com/gpu"};
@@ -30,11 +30,11 @@ const Sharing kRenamed{"time-slicing", "10 ms", "nvidia.com/gpu.shared"};
 MigDevice Mig(const WholeGpu& gpu, model::Placement memory, model::Placement compute) {
   return {gpu, model::ProfileId(memory.size), memory, compute};
 }
-const MigDevice kFirst = Mig(kGpu, {0, 4}, {0, 2});
-const MigDevice kSameGi = Mig(kGpu, {0, 4}, {2, 1});
-const MigDevice kOverlapping = Mig(kGpu, {0, 4}, {1, 2});
-const MigDevice kBeside = Mig(kGpu, {4, 2}, {0, 2});
-const MigDevice kInTheWay = Mig(kGpu, {2, 2}, {0, 2});
+const MigDevice kFirst = Mig(kAtomGpu, {0, 4}, {0, 2});
+const MigDevice kSameGi = Mig(kAtomGpu, {0, 4}, {2, 1});
+const MigDevice kOverlapping = Mig(kAtomGpu, {0, 4}, {1, 2});
+const MigDevice kBeside = Mig(kAtomGpu, {4, 2}, {0, 2});
+const MigDevice kInTheWay = Mig(kAtomGpu, {2, 2}, {0, 2});
 const VfioDevice kVfio{kSlot, GpuUuid("GPU-a"), 4};
 const VfioDevice kForgotten{kSlot, std::nullopt, 4};
 const VfioDevice kGroupMate{kOtherSlot, GpuUuid("GPU-b"), 4};
@@ -46,19 +46,19 @@ struct Row {
   Clash clash;
 };
 const std::vector<Row> kTable = {
-    {"whole GPU, itself", kGpu, kGpu, Clash::kSameGpu},
-    {"whole GPU, another", kGpu, kOther, Clash::kNone},
-    {"whole GPU, its MIG device", kGpu, kFirst, Clash::kSameGpu},
+    {"whole GPU, itself", kAtomGpu, kAtomGpu, Clash::kSameGpu},
+    {"whole GPU, another", kAtomGpu, kOther, Clash::kNone},
+    {"whole GPU, its MIG device", kAtomGpu, kFirst, Clash::kSameGpu},
     {"whole GPU, another's MIG device", kOther, kFirst, Clash::kNone},
-    {"whole GPU, its share", kGpu, Share{kGpu, 0, kSliced}, Clash::kShared},
-    {"whole GPU, a share of its MIG device", kGpu, Share{kFirst, 0, kSliced}, Clash::kSameGpu},
-    {"whole GPU, another's share", kOther, Share{kGpu, 0, kSliced}, Clash::kNone},
-    {"whole GPU, itself under vfio", kGpu, kVfio, Clash::kSameGpu},
-    {"whole GPU, its address under vfio", kGpu, kForgotten, Clash::kSameGpu},
-    {"whole GPU, another board at its address", kGpu, VfioDevice{kSlot, GpuUuid("GPU-z"), 4},
+    {"whole GPU, its share", kAtomGpu, Share{kAtomGpu, 0, kSliced}, Clash::kShared},
+    {"whole GPU, a share of its MIG device", kAtomGpu, Share{kFirst, 0, kSliced}, Clash::kSameGpu},
+    {"whole GPU, another's share", kOther, Share{kAtomGpu, 0, kSliced}, Clash::kNone},
+    {"whole GPU, itself under vfio", kAtomGpu, kVfio, Clash::kSameGpu},
+    {"whole GPU, its address under vfio", kAtomGpu, kForgotten, Clash::kSameGpu},
+    {"whole GPU, another board at its address", kAtomGpu, VfioDevice{kSlot, GpuUuid("GPU-z"), 4},
      Clash::kNone},
-    {"whole GPU, another under vfio", kGpu, kFarVfio, Clash::kNone},
-    {"whole GPU, another of its IOMMU group", kGpu, kGroupMate, Clash::kNone},
+    {"whole GPU, another under vfio", kAtomGpu, kFarVfio, Clash::kNone},
+    {"whole GPU, another of its IOMMU group", kAtomGpu, kGroupMate, Clash::kNone},
     {"MIG device, itself", kFirst, kFirst, Clash::kComputeSlices},
     {"MIG device, beside it in the instance", kFirst, kSameGi, Clash::kNone},
     {"MIG device, over it in the instance", kFirst, kOverlapping, Clash::kComputeSlices},
@@ -70,14 +70,24 @@ const std::vector<Row> kTable = {
     {"MIG device, a share of what cannot be", kFirst, Share{kInTheWay, 0, kSliced},
      Clash::kMemorySlices},
     {"MIG device, a share over it", kFirst, Share{kOverlapping, 0, kSliced}, Clash::kComputeSlices},
-    {"MIG device, a share of its GPU", kFirst, Share{kGpu, 0, kSliced}, Clash::kSameGpu},
+    {"MIG device, a share of its GPU", kFirst, Share{kAtomGpu, 0, kSliced}, Clash::kSameGpu},
     {"MIG device, its GPU under vfio", kFirst, kVfio, Clash::kSameGpu},
-    {"share, made alike", Share{kGpu, 0, kSliced}, Share{kGpu, 1, kSliced}, Clash::kNone},
-    {"share, itself", Share{kGpu, 1, kSliced}, Share{kGpu, 1, kSliced}, Clash::kSameShare},
-    {"share, another strategy", Share{kGpu, 0, kSliced}, Share{kGpu, 1, kMps}, Clash::kSharing},
-    {"share, other parameters", Share{kGpu, 0, kSliced}, Share{kGpu, 1, kSlower}, Clash::kSharing},
-    {"share, another offer", Share{kGpu, 0, kSliced}, Share{kGpu, 1, kRenamed}, Clash::kSharing},
-    {"share, another GPU's otherwise made", Share{kGpu, 0, kSliced}, Share{kOther, 0, kMps},
+    {"share, made alike", Share{kAtomGpu, 0, kSliced}, Share{kAtomGpu, 1, kSliced}, Clash::kNone},
+    {"share, itself", Share{kAtomGpu, 1, kSliced}, Share{kAtomGpu, 1, kSliced}, Clash::kSameShare},
+    {"share, the same number of another size", Share{kAtomGpu, 1, kMps, "small"},
+     Share{kAtomGpu, 1, kMps, "large"}, Clash::kNone},
+    {"share, itself among sizes", Share{kAtomGpu, 1, kMps, "small"},
+     Share{kAtomGpu, 1, kMps, "small"}, Clash::kSameShare},
+    {"share of a size, time-sliced", Share{kAtomGpu, 1, kMps, "small"}, Share{kAtomGpu, 0, kSliced},
+     Clash::kSharing},
+    {"share of a size, its GPU", Share{kAtomGpu, 1, kMps, "small"}, kAtomGpu, Clash::kShared},
+    {"share, another strategy", Share{kAtomGpu, 0, kSliced}, Share{kAtomGpu, 1, kMps},
+     Clash::kSharing},
+    {"share, other parameters", Share{kAtomGpu, 0, kSliced}, Share{kAtomGpu, 1, kSlower},
+     Clash::kSharing},
+    {"share, another offer", Share{kAtomGpu, 0, kSliced}, Share{kAtomGpu, 1, kRenamed},
+     Clash::kSharing},
+    {"share, another GPU's otherwise made", Share{kAtomGpu, 0, kSliced}, Share{kOther, 0, kMps},
      Clash::kNone},
     {"share of MIG, made alike", Share{kFirst, 0, kSliced}, Share{kFirst, 1, kSliced},
      Clash::kNone},
@@ -85,9 +95,9 @@ const std::vector<Row> kTable = {
      Share{kBeside, 0, kMps}, Clash::kNone},
     {"share of MIG, of one over it", Share{kFirst, 0, kSliced}, Share{kOverlapping, 1, kSliced},
      Clash::kComputeSlices},
-    {"share of MIG, share of its GPU", Share{kFirst, 0, kSliced}, Share{kGpu, 1, kSliced},
+    {"share of MIG, share of its GPU", Share{kFirst, 0, kSliced}, Share{kAtomGpu, 1, kSliced},
      Clash::kSameGpu},
-    {"share, its GPU under vfio", Share{kGpu, 0, kSliced}, kVfio, Clash::kSameGpu},
+    {"share, its GPU under vfio", Share{kAtomGpu, 0, kSliced}, kVfio, Clash::kSameGpu},
     {"share of MIG, its GPU under vfio", Share{kFirst, 0, kSliced}, kVfio, Clash::kSameGpu},
     {"vfio, itself", kVfio, kForgotten, Clash::kSameGpu},
     {"vfio, its group", kVfio, kGroupMate, Clash::kIommuGroup},
@@ -102,10 +112,20 @@ TEST(Overlap, IsTheTable) {
   }
 }
 
+TEST(MayMeet, IsFalseOnlyWhereNothingOverlaps) {
+  for (const Row& row : kTable) {
+    if (row.clash == Clash::kNone) continue;
+    EXPECT_TRUE(MayMeet(row.a, row.b)) << row.name;
+    EXPECT_TRUE(MayMeet(row.b, row.a)) << row.name;
+  }
+  EXPECT_FALSE(MayMeet(kAtomGpu, kOther));
+  EXPECT_FALSE(MayMeet(Share{kFirst, 0, kSliced}, kOther));
+}
+
 TEST(Overlap, LetsOneOwnerHaveAnIommuGroup) {
   EXPECT_EQ(Overlap({kVfio}, {kGroupMate}, true), Clash::kNone);
-  EXPECT_EQ(Overlap({kGpu}, {kVfio}, true), Clash::kSameGpu);
-  EXPECT_EQ(Overlap({kGpu}, {kFirst}, true), Clash::kSameGpu) << "only there";
+  EXPECT_EQ(Overlap({kAtomGpu}, {kVfio}, true), Clash::kSameGpu);
+  EXPECT_EQ(Overlap({kAtomGpu}, {kFirst}, true), Clash::kSameGpu) << "only there";
 }
 
 TEST(Overlap, LetsAdminAccessStandBesideAnythingButVfio) {
@@ -144,7 +164,7 @@ std::vector<Seat> SeatsOf(std::string_view product) {
       ++instance;
       for (const model::ComputeInstanceProfile& compute : computes)
         for (const model::Placement& place : compute.placements)
-          seats.push_back({{kGpu, profile.id, memory, place},
+          seats.push_back({{kAtomGpu, profile.id, memory, place},
                            instance,
                            Bits(memory.start, memory.size),
                            Bits(place.start, place.size)});
@@ -178,9 +198,9 @@ TEST_P(OverlapOfProducts, IsThatOfTheirSlices) {
           << what;
       EXPECT_EQ(Overlap({a.device, true}, {b.device}), Clash::kNone) << what;
     }
-    EXPECT_EQ(Overlap({a.device}, {kGpu}), Clash::kSameGpu);
+    EXPECT_EQ(Overlap({a.device}, {kAtomGpu}), Clash::kSameGpu);
     EXPECT_EQ(Overlap({a.device}, {kVfio}), Clash::kSameGpu);
-    EXPECT_NE(Overlap({a.device}, {WholeInstance(kGpu, a.device.profile, a.device.memory)}),
+    EXPECT_NE(Overlap({a.device}, {WholeInstance(kAtomGpu, a.device.profile, a.device.memory)}),
               Clash::kNone);
   }
 }

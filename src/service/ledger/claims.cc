@@ -54,7 +54,7 @@ base::Result<void> CheckUse(const State& state, const Use& use, const ClaimName&
 }
 
 // Within one claim.
-base::Result<void> CheckApart(const ClaimRequest& request) {
+base::Result<void> CheckUsesApart(const ClaimRequest& request) {
   for (std::size_t i = 0; i < request.uses.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       const Use& other = request.uses[j];
@@ -108,7 +108,7 @@ base::Result<Decision> StartClaim(const State& state, const ClaimRequest& reques
     if (!use.admin) CancelPlans(state, use.device, decision);
     claim.uses.push_back(use);
   }
-  TRY_VOID(CheckApart({request.owner, claim.uses, request.asked}));
+  TRY_VOID(CheckUsesApart({request.owner, claim.uses, request.asked}));
   decision.receipt.attempt = claim.attempt;
   decision.receipt.step = claim.step;
   decision.changes.emplace_back(Put{std::move(claim)});

@@ -12,6 +12,8 @@ namespace {
 
 using base::Value;
 
+// Maps have a name before they are filled: a chain of Set ends in a reference, and what it refers
+// to would be copied with all that is in it.
 Value Encode(Time time) {
   const std::int64_t count = time.time_since_epoch().count();
   return count < 0 ? Value(count) : Value(static_cast<std::uint64_t>(count));
@@ -21,7 +23,9 @@ Time ReadTime(const Fields& fields, std::string_view key) {
 }
 
 Value Encode(const model::Placement& place) {
-  return Value::Map().Set("start", place.start).Set("size", place.size);
+  Value value = Value::Map();
+  value.Set("start", place.start).Set("size", place.size);
+  return value;
 }
 model::Placement ReadPlacement(const Fields& fields) {
   return {fields.Small("start"), fields.Small("size")};
@@ -49,7 +53,8 @@ constexpr std::array kSteps = {ClaimStep::kPrepareStarted, ClaimStep::kPrepareCo
                                ClaimStep::kUnprepareStarted, ClaimStep::kTombstone};
 
 Value Encode(const WholeGpu& gpu) {
-  Value value = Value::Map().Set("type", "gpu").Set("uuid", gpu.uuid.value());
+  Value value = Value::Map();
+  value.Set("type", "gpu").Set("uuid", gpu.uuid.value());
   if (gpu.slot) value.Set("slot", gpu.slot->ToString());
   return value;
 }
@@ -58,14 +63,15 @@ WholeGpu ReadGpu(const Fields& fields) {
 }
 
 Value Encode(const MigDevice& device) {
-  return Value::Map()
-      .Set("type", "mig")
+  Value value = Value::Map();
+  value.Set("type", "mig")
       .Set("gpu", Encode(device.gpu))
       .Set("profile", device.profile.value())
       .Set("memory", Encode(device.memory))
       .Set("compute", Encode(device.compute))
       .Set("uuid", device.uuid.value())
       .Set("incarnation", device.incarnation.value());
+  return value;
 }
 MigDevice ReadMig(const Fields& fields) {
   return {ReadGpu(fields.Below("gpu")),          model::ProfileId(fields.Small("profile")),
@@ -74,19 +80,22 @@ MigDevice ReadMig(const Fields& fields) {
 }
 
 Value Encode(const Share& share) {
-  return Value::Map()
-      .Set("type", "share")
+  Value value = Value::Map();
+  value.Set("type", "share")
       .Set("of", std::visit([](const auto& of) { return Encode(of); }, share.of))
       .Set("n", share.n)
       .Set("strategy", share.sharing.strategy)
       .Set("parameters", share.sharing.parameters)
       .Set("offer", share.sharing.offer);
+  if (!share.size.empty()) value.Set("size", share.size);
+  return value;
 }
 Share ReadShare(const Fields& fields) {
   const Fields of = fields.Below("of");
   Share share{WholeGpu{},
               fields.Small("n"),
               {fields.Text("strategy"), fields.Text("parameters"), fields.Text("offer")}};
+  if (fields.Has("size")) share.size = fields.Text("size");
   if (of.Text("type") == "mig") {
     share.of = ReadMig(of);
   } else {
@@ -96,7 +105,8 @@ Share ReadShare(const Fields& fields) {
 }
 
 Value Encode(const VfioDevice& device) {
-  Value value = Value::Map().Set("type", "vfio").Set("pci", device.pci.ToString());
+  Value value = Value::Map();
+  value.Set("type", "vfio").Set("pci", device.pci.ToString());
   if (device.remembered) value.Set("remembered", device.remembered->value());
   if (device.iommu_group) value.Set("iommuGroup", *device.iommu_group);
   return value;
@@ -126,12 +136,13 @@ Value EncodeHolder(const Owner& owner) {
   if (const auto* vm = std::get_if<Vm>(&owner))
     return Value::Map().Set("type", "vm").Set("name", vm->name).Set("resource", vm->resource);
   const auto& pod = std::get<Pod>(owner);
-  return Value::Map()
-      .Set("type", "pod")
+  Value value = Value::Map();
+  value.Set("type", "pod")
       .Set("namespace", pod.pod_namespace)
       .Set("name", pod.name)
       .Set("container", pod.container)
       .Set("resource", pod.resource);
+  return value;
 }
 Owner ReadHolder(const Fields& fields) {
   if (fields.Text("type") == "vm") return Vm{fields.Text("name"), fields.Text("resource")};
@@ -140,12 +151,16 @@ Owner ReadHolder(const Fields& fields) {
 }
 
 Value EncodeEntry(const Era& era) {
-  return Value::Map().Set("kind", "era").Set("boot", era.boot).Set("next", era.next);
+  Value value = Value::Map();
+  value.Set("kind", "era").Set("boot", era.boot).Set("next", era.next);
+  return value;
 }
 Entry ReadEra(const Fields& fields) { return Era{fields.Text("boot"), fields.Number("next")}; }
 
 Value EncodeEntry(const SeenGpu& seen) {
-  return Value::Map().Set("kind", "gpu").Set("gpu", Encode(seen.gpu));
+  Value value = Value::Map();
+  value.Set("kind", "gpu").Set("gpu", Encode(seen.gpu));
+  return value;
 }
 Entry ReadSeenGpu(const Fields& fields) { return SeenGpu{ReadGpu(fields.Below("gpu"))}; }
 
@@ -158,14 +173,15 @@ Value EncodeEntry(const SeenInstance& seen) {
                     .Set("uuid", one.uuid.value())
                     .Set("incarnation", one.incarnation.value()));
   }
-  return Value::Map()
-      .Set("kind", "instance")
+  Value value = Value::Map();
+  value.Set("kind", "instance")
       .Set("gpu", Encode(seen.gpu))
       .Set("profile", seen.profile.value())
       .Set("memory", Encode(seen.memory))
       .Set("id", seen.id.value())
       .Set("foreign", seen.foreign)
       .Set("compute", std::move(compute));
+  return value;
 }
 Entry ReadSeenInstance(const Fields& fields) {
   SeenInstance seen{ReadGpu(fields.Below("gpu")),
@@ -183,15 +199,15 @@ Entry ReadSeenInstance(const Fields& fields) {
 }
 
 Value EncodeEntry(const SeenVfio& seen) {
-  return Value::Map().Set("kind", "vfio").Set("device", Encode(seen.device));
+  Value value = Value::Map();
+  value.Set("kind", "vfio").Set("device", Encode(seen.device));
+  return value;
 }
 Entry ReadSeenVfio(const Fields& fields) { return SeenVfio{ReadVfio(fields.Below("device"))}; }
 
 Value EncodeEntry(const Offer& offer) {
-  Value value = Value::Map()
-                    .Set("kind", "offer")
-                    .Set("board", offer.board.value())
-                    .Set("via", ToString(offer.via));
+  Value value = Value::Map();
+  value.Set("kind", "offer").Set("board", offer.board.value()).Set("via", ToString(offer.via));
   if (offer.next) value.Set("next", ToString(*offer.next));
   if (offer.withdrawn) value.Set("withdrawn", Encode(*offer.withdrawn));
   return value;
@@ -204,13 +220,14 @@ Entry ReadOffer(const Fields& fields) {
 }
 
 Value EncodeEntry(const Hold& hold) {
-  return Value::Map()
-      .Set("kind", "hold")
+  Value value = Value::Map();
+  value.Set("kind", "hold")
       .Set("device", Encode(hold.device))
       .Set("owner", EncodeHolder(hold.owner))
       .Set("seen", hold.seen)
       .Set("since", Encode(hold.since))
       .Set("gone", hold.gone);
+  return value;
 }
 Entry ReadHold(const Fields& fields) {
   return Hold{ReadDevice(fields.Below("device")), ReadHolder(fields.Below("owner")),
@@ -221,8 +238,8 @@ Value EncodeEntry(const Claim& claim) {
   Value uses = Value::List();
   for (const Use& use : claim.uses)
     uses.Add(Value::Map().Set("device", Encode(use.device)).Set("admin", use.admin));
-  return Value::Map()
-      .Set("kind", "claim")
+  Value value = Value::Map();
+  value.Set("kind", "claim")
       .Set("uid", claim.owner.uid)
       .Set("namespace", claim.owner.claim_namespace)
       .Set("name", claim.owner.name)
@@ -230,6 +247,7 @@ Value EncodeEntry(const Claim& claim) {
       .Set("step", ToString(claim.step))
       .Set("attempt", claim.attempt)
       .Set("since", Encode(claim.since));
+  return value;
 }
 Entry ReadClaim(const Fields& fields) {
   Claim claim{{fields.Text("uid"), fields.Text("namespace"), fields.Text("name")},
@@ -245,13 +263,14 @@ Entry ReadClaim(const Fields& fields) {
 Value EncodeEntry(const Plan& plan) {
   Value scope = Value::List();
   for (const Device& device : plan.scope) scope.Add(Encode(device));
-  return Value::Map()
-      .Set("kind", "plan")
+  Value value = Value::Map();
+  value.Set("kind", "plan")
       .Set("id", plan.id)
       .Set("scope", std::move(scope))
       .Set("locked", plan.locked)
       .Set("ended", plan.ended)
       .Set("withdrawn", Encode(plan.withdrawn));
+  return value;
 }
 Entry ReadPlan(const Fields& fields) {
   Plan plan{fields.Text("id"),
@@ -298,11 +317,13 @@ base::Error NotOurs(const std::string& problem) {
 std::string EncodeChanges(const std::vector<Change>& changes) {
   Value list = Value::List();
   for (const Change& change : changes) {
+    Value value = Value::Map();
     if (const auto* put = std::get_if<Put>(&change)) {
-      list.Add(Value::Map().Set("put", EncodeAny(put->entry)));
+      value.Set("put", EncodeAny(put->entry));
     } else {
-      list.Add(Value::Map().Set("erase", std::get<Erase>(change).name));
+      value.Set("erase", std::get<Erase>(change).name);
     }
+    list.Add(std::move(value));
   }
   return base::ToJsonLine(Value::Map().Set("changes", std::move(list)));
 }

@@ -16,7 +16,11 @@ class CodecTest : public testing::VerbsTest {
     state_.era.boot = "b-1";
     state_.vfio.begin()->second.device.remembered = model::GpuUuid("GPU-9");
     const Sharing sharing{"mps", "{\"x\": 1}", "nvidia.com/gpu"};
-    const Device devices[] = {Gpu(0), Mig(0), Share{Gpu(0), 3, sharing}, Share{Mig(1), 0, sharing},
+    const Device devices[] = {Gpu(0),
+                              Mig(0),
+                              Share{Gpu(0), 3, sharing},
+                              Share{Mig(1), 0, sharing},
+                              Share{Gpu(0), 3, sharing, "small"},
                               VfioDevice{{0, 9, 0, 0}, model::GpuUuid("GPU-9"), 4}};
     for (const Device& device : devices) {
       Apply(state_, Put{Hold{device, train_, true, At(5), true}});

@@ -36,7 +36,7 @@ void CancelPlans(const State& state, const Device& device, Decision& decision) {
     }
     const auto left = std::stable_partition(
         plan.scope.begin(), plan.scope.end(),
-        [&](const Device& one) { return Overlap({one}, {device}) == Clash::kNone; });
+        [&](const Device& one) { return Between(one, device) == Clash::kNone; });
     if (left == plan.scope.end()) continue;
     for (auto gone = left; gone != plan.scope.end(); ++gone)
       decision.receipt.cancelled.push_back({plan.id, *gone});

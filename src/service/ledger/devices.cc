@@ -19,30 +19,30 @@ std::string Key(const MigDevice& device) {
 
 std::string Key(const Share& share) {
   return fmt::format("{}::{}", std::visit([](const auto& of) { return Key(of); }, share.of),
-                     share.n);
+                     NumberOf(share));
 }
 
 std::string Key(const VfioDevice& device) { return device.pci.ToString(); }
 
-std::string Text(const WholeGpu& gpu) { return gpu.uuid.value(); }
+std::string DeviceText(const WholeGpu& gpu) { return gpu.uuid.value(); }
 
-std::string_view Name(const MigDevice& device) {
+std::string_view MigName(const MigDevice& device) {
   if (!device.uuid.value().empty()) return device.uuid.value();
   return device.compute.size == kAllComputeSlices ? "the GPU instance"
                                                   : "a MIG device still to be made";
 }
 
-std::string Text(const MigDevice& device) {
-  return fmt::format("{} (profile {} at slice {} of {})", Name(device), device.profile,
+std::string DeviceText(const MigDevice& device) {
+  return fmt::format("{} (profile {} at slice {} of {})", MigName(device), device.profile,
                      device.memory.start, device.gpu.uuid);
 }
 
-std::string Text(const Share& share) {
-  return fmt::format("share {} of {}", share.n,
-                     std::visit([](const auto& of) { return Text(of); }, share.of));
+std::string DeviceText(const Share& share) {
+  return fmt::format("share {} of {}", NumberOf(share),
+                     std::visit([](const auto& of) { return DeviceText(of); }, share.of));
 }
 
-std::string Text(const VfioDevice& device) {
+std::string DeviceText(const VfioDevice& device) {
   return fmt::format("{} (vfio)", device.pci.ToString());
 }
 
@@ -54,6 +54,11 @@ std::string KeyOf(const Device& device) {
 
 std::string KeyOf(const model::InstanceKey& instance) {
   return fmt::format("{}/{}@{}", instance.gpu, instance.profile, instance.start);
+}
+
+std::string NumberOf(const Share& share) {
+  return share.size.empty() ? fmt::format("{}", share.n)
+                            : fmt::format("{}-{}", share.size, share.n);
 }
 
 Board BoardOf(const Device& device) {
@@ -80,7 +85,7 @@ MigDevice WholeInstance(const WholeGpu& gpu, model::ProfileId profile, model::Pl
 }
 
 std::string ToString(const Device& device) {
-  return std::visit([](const auto& one) { return Text(one); }, device);
+  return std::visit([](const auto& one) { return DeviceText(one); }, device);
 }
 
 }  // namespace partita::service::ledger

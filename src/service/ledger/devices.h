@@ -47,8 +47,9 @@ struct Sharing {
 
 struct Share {
   std::variant<WholeGpu, MigDevice> of;
-  std::uint32_t n = 0;
+  std::uint32_t n = 0;  // among those of its size
   Sharing sharing;
+  std::string size = {};  // "small", where a device has shares of several sizes
   bool operator==(const Share&) const = default;
 };
 
@@ -63,9 +64,14 @@ struct VfioDevice {
 using Device = std::variant<WholeGpu, MigDevice, Share, VfioDevice>;
 
 // One text a device, the same as long as it is the same device (whatever its incarnation):
-// "GPU-…", "GPU-…/9@4/0+3" (profile, start, compute slices), either with "::2", "0000:07:00.0".
+// "GPU-…", "GPU-…/9@4/0+3" (profile, start, compute slices), either with "::2" or "::small-2",
+// "0000:07:00.0".
 [[nodiscard]] std::string KeyOf(const Device& device);
 [[nodiscard]] std::string KeyOf(const model::InstanceKey& instance);
+
+// Which of the shares of its device: "2", "small-2". By size, so that another number of shares of
+// one size moves none of the others.
+[[nodiscard]] std::string NumberOf(const Share& share);
 
 // The physical GPU that a device is or lies on: its UUID, else its address.
 using Board = base::Strong<struct BoardTag, std::string>;

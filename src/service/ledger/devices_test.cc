@@ -18,6 +18,8 @@ TEST(Devices, AreTheirStableKeys) {
   EXPECT_EQ(KeyOf(kSlice), "GPU-a/9@4/0+3");
   EXPECT_EQ(KeyOf(Share{kGpu, 2, {}}), "GPU-a::2");
   EXPECT_EQ(KeyOf(Share{kSlice, 1, {}}), "GPU-a/9@4/0+3::1");
+  EXPECT_EQ(KeyOf(Share{kGpu, 2, {}, "small"}), "GPU-a::small-2");
+  EXPECT_EQ(KeyOf(Share{kSlice, 0, {}, "small-1"}), "GPU-a/9@4/0+3::small-1-0");
   EXPECT_EQ(KeyOf(VfioDevice{{0, 7, 0, 0}}), "0000:07:00.0");
 }
 
@@ -44,6 +46,7 @@ TEST(Devices, KnowTheirBoard) {
 TEST(Devices, AreNamedForPeople) {
   EXPECT_EQ(ToString(Device(kSlice)), "MIG-x (profile 9 at slice 4 of GPU-a)");
   EXPECT_EQ(ToString(Device(Share{kGpu, 2, {}})), "share 2 of GPU-a");
+  EXPECT_EQ(ToString(Device(Share{kGpu, 2, {}, "small"})), "share small-2 of GPU-a");
   EXPECT_EQ(ToString(Device(VfioDevice{{0, 7, 0, 0}})), "0000:07:00.0 (vfio)");
 }
 

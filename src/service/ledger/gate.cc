@@ -11,7 +11,7 @@
 namespace partita::service::ledger {
 namespace {
 
-bool Meet(const Device& a, const Device& b) { return Overlap({a}, {b}) != Clash::kNone; }
+bool DevicesMeet(const Device& a, const Device& b) { return Overlap({a}, {b}) != Clash::kNone; }
 
 const model::Gpu* FindGpu(const model::Inventory& inventory, const Board& board) {
   const auto found = std::find_if(
@@ -37,12 +37,12 @@ void AddHolders(const State& state,
                 const std::string& plan,
                 std::vector<Blocker>& blockers) {
   for (const Holder& holder : HoldersOf(state)) {
-    if (!Meet(device, holder.use.device) || holder.owner == Owner(Operation{plan})) continue;
+    if (!DevicesMeet(device, holder.use.device) || holder.owner == Owner(Operation{plan})) continue;
     blockers.push_back({BlockerKind::kHolder, holder.use.device, ToString(holder.owner), {}});
   }
   for (const auto& [key, seen] : state.instances) {
     const Device place = WholeInstance(seen.gpu, seen.profile, seen.memory);
-    if (seen.foreign && Meet(device, place))
+    if (seen.foreign && DevicesMeet(device, place))
       blockers.push_back({BlockerKind::kForeignInstance,
                           place,
                           fmt::format("GPU instance {}, which is not of our making", seen.id),
@@ -54,17 +54,34 @@ void AddHolders(const State& state,
 void AddUsers(const model::Gpu& gpu, const Device& device, std::vector<Blocker>& blockers) {
   for (const model::Process& process : gpu.processes) {
     const Device place = PlaceOf(gpu, process.gpu_instance);
-    if (Meet(device, place))
+    if (DevicesMeet(device, place))
       blockers.push_back({BlockerKind::kProcess, place, model::HolderText(process), process.pid});
   }
   for (const model::HiddenHolder& hidden : gpu.hidden_holders) {
     const Device place = PlaceOf(gpu, hidden.gpu_instance);
-    if (Meet(device, place))
+    if (DevicesMeet(device, place))
       blockers.push_back(
           {BlockerKind::kHidden, place, model::HolderText(hidden), {}, model::kHiddenHolderHint});
   }
   if (const auto why = model::WhyHoldersUnknown(gpu))
     blockers.push_back({BlockerKind::kUnknown, device, why->ToString(), {}, why->hint()});
+}
+
+// While MIG is off nothing smaller is there by which a holder could be named.
+void AddWholeHolders(const model::Gpu& gpu,
+                     const std::vector<Holder>& holders,
+                     model::PinnedParts& pinned) {
+  for (const Holder& holder : holders) {
+    const Device& held = holder.use.device;
+    if (std::holds_alternative<Operation>(holder.owner) ||
+        (MigPart(held) != nullptr && gpu.mig->enabled) ||
+        !DevicesMeet(WholeGpu{*gpu.uuid, gpu.pci}, held))
+      continue;
+    model::PinnedGpu whole{*gpu.uuid, ToString(holder.owner)};
+    // A pod may have several shares.
+    if (std::find(pinned.gpus.begin(), pinned.gpus.end(), whole) == pinned.gpus.end())
+      pinned.gpus.push_back(std::move(whole));
+  }
 }
 
 }  // namespace
@@ -89,20 +106,23 @@ std::vector<Blocker> WhoBlocks(const State& state,
   return blockers;
 }
 
-model::PinnedInstances Pinned(const State& state, const model::Inventory& inventory) {
+model::PinnedParts Pinned(const State& state, const model::Inventory& inventory) {
   const std::vector<Holder> holders = HoldersOf(state);
-  model::PinnedInstances pinned;
+  model::PinnedParts pinned;
   for (const model::Gpu& gpu : inventory.gpus) {
     if (!gpu.uuid || !gpu.mig) continue;
+    AddWholeHolders(gpu, holders, pinned);
     for (const model::GpuInstance& instance : gpu.mig->instances) {
       const Device place = PlaceOf(gpu, instance);
       // An operation is the one that plans.
       const auto held = std::find_if(holders.begin(), holders.end(), [&](const Holder& holder) {
-        return !std::holds_alternative<Operation>(holder.owner) && Meet(place, holder.use.device);
+        return !std::holds_alternative<Operation>(holder.owner) &&
+               DevicesMeet(place, holder.use.device);
       });
       if (held == holders.end()) continue;
-      pinned.emplace(model::InstanceKey{*gpu.uuid, instance.profile, instance.placement.start},
-                     ToString(held->owner));
+      pinned.instances.emplace(
+          model::InstanceKey{*gpu.uuid, instance.profile, instance.placement.start},
+          ToString(held->owner));
     }
   }
   return pinned;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "model/inventory.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "service/ledger/state.h"
 
 namespace partita::service::ledger {
@@ -38,8 +38,8 @@ struct Blocker {
                                              const Device& device,
                                              const std::string& plan);
 
-// The GPU instances, of those that exist, that somebody holds or has reserved, whether or not a
-// process is in them: a plan must leave them where they are.
-[[nodiscard]] model::PinnedInstances Pinned(const State& state, const model::Inventory& inventory);
+// The GPUs, and GPU instances of those that exist, that somebody holds or has reserved, whether or
+// not a process is in them: a plan must leave them as they are.
+[[nodiscard]] model::PinnedParts Pinned(const State& state, const model::Inventory& inventory);
 
 }  // namespace partita::service::ledger

@@ -81,19 +81,34 @@ TEST_F(GateTest, NamesForeignInstances) {
 }
 
 TEST_F(GateTest, PinsInstancesThatSomebodyHoldsOrHasReserved) {
-  using Keys = model::PinnedInstances;
-  EXPECT_EQ(Pinned(state_, machine_), Keys());
+  using Keys = std::map<model::InstanceKey, std::string>;
+  EXPECT_EQ(Pinned(state_, machine_).instances, Keys());
   Do(Reserve(state_, {pod_, {Mig(0, 1)}}, At(1)));
-  EXPECT_EQ(Pinned(state_, machine_), (Keys{{Mig(0).instance(), ToString(Owner(pod_))}}));
+  EXPECT_EQ(Pinned(state_, machine_).instances, (Keys{{Mig(0).instance(), ToString(Owner(pod_))}}));
   Do(Release(state_, Mig(0, 1), pod_));
   Do(Withdraw(state_, "p", {Gpu(1)}, At(1)));
   Do(Lock(state_, "p"));
-  EXPECT_EQ(Pinned(state_, machine_), Keys()) << "an operation does not keep itself from working";
+  EXPECT_EQ(Pinned(state_, machine_).instances, Keys())
+      << "an operation does not keep itself from working";
   Do(EndPlan(state_, "p"));
   Do(Observe(state_, machine_, {}));
   Do(Bind(state_, Gpu(1), train_, At(2)));
-  EXPECT_EQ(Pinned(state_, machine_), (Keys{{Mig(0).instance(), ToString(Owner(train_))},
-                                            {Mig(1).instance(), ToString(Owner(train_))}}));
+  EXPECT_EQ(Pinned(state_, machine_).instances,
+            (Keys{{Mig(0).instance(), ToString(Owner(train_))},
+                  {Mig(1).instance(), ToString(Owner(train_))}}));
+}
+
+TEST_F(GateTest, PinsGpusThatSomebodyHoldsAsAWhole) {
+  using Gpus = std::vector<model::PinnedGpu>;
+  const model::GpuUuid first = *machine_.gpus[0].uuid;
+  Do(Withdraw(state_, "p", {Gpu(0)}, At(1)));
+  EXPECT_EQ(Pinned(state_, machine_).gpus, Gpus()) << "an operation is the one that plans";
+  Do(EndPlan(state_, "p"));
+  Do(Reserve(state_, {pod_, {Mig(0, 1)}}, At(1)));
+  EXPECT_EQ(Pinned(state_, machine_).gpus, Gpus()) << "a slice is named by its instance";
+  Do(Release(state_, Mig(0, 1), pod_));
+  Do(Bind(state_, Gpu(0), train_, At(2)));
+  EXPECT_EQ(Pinned(state_, machine_).gpus, (Gpus{{first, ToString(Owner(train_))}}));
 }
 
 }  // namespace

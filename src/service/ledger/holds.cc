@@ -18,27 +18,30 @@ bool SamePath(const Owner& a, const Owner& b) { return a.index() == b.index(); }
 
 // Of virtual machines the group counts only between machines, and before they are seen they have no
 // names to tell them apart.
-bool OneMachine(const Owner& owner, const Holder& holder) {
-  return std::holds_alternative<Vm>(owner) && holder.owner == owner &&
-         !std::get<Vm>(owner).name.empty();
+bool OneMachine(const Owner& owner, const Owner& holder) {
+  return std::holds_alternative<Vm>(owner) && holder == owner && !std::get<Vm>(owner).name.empty();
 }
 
 // Fails where `device` meets somebody else's atoms. A hold of the same device by the same path is
 // nobody else's: it is the one that gets replaced.
 base::Result<void> CheckFree(const State& state, const Device& device, const Owner& owner) {
-  for (const Holder& holder : HoldersOf(state)) {
-    const Clash clash = Overlap({device}, holder.use, OneMachine(owner, holder));
+  for (const Hold* hold : HoldsNear(state, device)) {
+    const Clash clash = Between(device, hold->device, OneMachine(owner, hold->owner));
     if (clash == Clash::kNone) continue;
-    const bool same = SamePath(owner, holder.owner) && KeyOf(device) == KeyOf(holder.use.device);
-    if (!same) return Refuse(device, owner, holder, clash);
+    const bool same = SamePath(owner, hold->owner) && KeyOf(device) == KeyOf(hold->device);
+    if (!same) return Refuse(device, owner, HolderOf(*hold), clash);
+  }
+  for (const Holder& holder : OthersNear(state, device)) {
+    const Clash clash = Overlap({device}, holder.use);
+    if (clash != Clash::kNone) return Refuse(device, owner, holder, clash);
   }
   return {};
 }
 
-base::Result<void> CheckApart(const std::vector<Device>& devices, const Owner& owner) {
+base::Result<void> CheckDevicesApart(const std::vector<Device>& devices, const Owner& owner) {
   for (std::size_t i = 0; i < devices.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      const Clash clash = Overlap({devices[i]}, {devices[j]}, true);
+      const Clash clash = Between(devices[i], devices[j], true);
       if (clash == Clash::kNone && KeyOf(devices[i]) != KeyOf(devices[j])) continue;
       return Refuse(devices[i], owner, {{devices[j]}, owner, true},
                     clash == Clash::kNone ? Clash::kSameGpu : clash);
@@ -95,7 +98,7 @@ base::Result<Decision> Reserve(const State& state, const Reservation& wanted, Ti
     TRY_VOID(CheckOffered(state, devices.back(), PathOf(wanted.owner)));
     TRY_VOID(CheckFree(state, devices.back(), wanted.owner));
   }
-  TRY_VOID(CheckApart(devices, wanted.owner));
+  TRY_VOID(CheckDevicesApart(devices, wanted.owner));
   for (const Device& device : devices) {
     const auto old = state.holds.find(KeyOf(device));
     if (old != state.holds.end()) decision.receipt.replaced.push_back(old->second);

@@ -121,6 +121,27 @@ base::Result<Journal::Opened> Journal::Open(const std::string& directory) {
   return opened;
 }
 
+base::Result<std::optional<Snapshot>> Journal::Read(const std::string& directory) {
+  const Journal journal(directory);
+  Snapshot snapshot;
+  std::vector<std::string> warnings;
+  TRY(state, base::PeekState(StateFile(directory)));
+  if (state) {
+    TRY(decoded, DecodeSnapshot(*state), "{}", StateFile(directory).path);
+    snapshot = std::move(decoded);
+  }
+  Replay replay(snapshot, warnings);
+  bool any = state.has_value();
+  for (const std::string& path : {journal.Path() + ".bak", journal.Path()}) {
+    TRY(records, ReadRecords(path));
+    if (!records) continue;
+    any = true;
+    TRY_VOID(replay.Add(records->records.whole, path));
+  }
+  if (!any) return std::optional<Snapshot>();
+  return std::optional<Snapshot>(std::move(snapshot));
+}
+
 base::Result<void> Journal::OpenFile(Name name) {
   fd_.Reset(open(Path().c_str(), kJournalFlags, kJournalMode));
   if (!fd_.valid()) return base::ErrnoError(fmt::format("open {}", Path()));

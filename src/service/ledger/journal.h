@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,9 @@ class Journal {
   // Reads what is there and cuts off what was not finished. Fails on what cannot be read, and on
   // files of another version, which are left alone.
   [[nodiscard]] static base::Result<Opened> Open(const std::string& directory);
+
+  // The state after the last whole record; changes nothing. Absent: there never was a ledger.
+  [[nodiscard]] static base::Result<std::optional<Snapshot>> Read(const std::string& directory);
 
   // Writes and syncs whole records. When it fails, nothing of them will be read again, unless the
   // sync failed and the machine stops before the next Fold: the caller must count them as used.

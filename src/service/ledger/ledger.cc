@@ -77,10 +77,18 @@ base::Result<void> Ledger::WriteNow(const std::string& record) {
   return {};
 }
 
+// Written now, so that a killed program loses nothing that it answered; synced later, since that
+// waits for a disk. What cannot be written is tried again then.
 void Ledger::WriteBehind(const std::string& record, Time now) {
   ++sequence_;
   pending_ += record;
   if (!due_) due_ = now + kWriteBehind;
+  if (MustFold()) return;
+  base::Result<void> written = journal_.Write(pending_);
+  if (written.ok())
+    pending_.clear();
+  else
+    unsaved_ = std::move(written).error();
 }
 
 base::Result<void> Ledger::Flush(Time now) {

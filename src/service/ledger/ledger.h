@@ -19,7 +19,8 @@
 
 namespace partita::service::ledger {
 
-// What pods hold is on disk at most so long after they were given it.
+// What pods hold outlives this program from the moment that they are given it, and the machine at
+// most so long after.
 inline constexpr std::chrono::milliseconds kWriteBehind{100};
 
 struct LedgerFiles {
@@ -45,7 +46,8 @@ class Ledger {
 
   // The verbs: what each does and when it is refused is said with the function of its name. Those
   // of claims, plans and offers are on disk when they return; if they cannot be (kIo) nothing has
-  // changed. The others are written behind; receipt.warning says if that fails at present.
+  // changed. The others are written, and synced behind; receipt.warning says if that fails at
+  // present.
   base::Result<Receipt> Reserve(const Reservation& wanted, Time now);
   base::Result<Receipt> Bind(const Device& device, const Owner& owner, Time now);
   base::Result<Receipt> Release(const Device& device, const Owner& owner, Time now);
@@ -93,8 +95,8 @@ class Ledger {
   State state_;
   std::uint64_t sequence_ = 0;  // of the last record, written or not
   bool settled_ = false;
-  std::string pending_;                 // records that are not written yet
-  std::optional<Time> due_;             // set while there are any
+  std::string pending_;                 // records that could not be written yet
+  std::optional<Time> due_;             // set while any are not synced
   std::optional<base::Error> unsaved_;  // why the last attempt to write them failed
   std::size_t fold_next_ = 0;           // length of the journal at which it is folded
 };

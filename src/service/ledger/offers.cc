@@ -8,7 +8,7 @@ namespace partita::service::ledger {
 namespace {
 
 // All of a physical GPU, by whichever name it goes.
-Device AllOf(const State& state, const Board& board) {
+Device AllOfBoard(const State& state, const Board& board) {
   const auto gpu = state.gpus.find(board.value());
   if (gpu != state.gpus.end()) return gpu->second.gpu;
   const auto vfio = state.vfio.find(board.value());
@@ -17,7 +17,7 @@ Device AllOf(const State& state, const Board& board) {
 }
 
 bool AnybodyOn(const State& state, const Board& board) {
-  const Device gpu = AllOf(state, board);
+  const Device gpu = AllOfBoard(state, board);
   const std::vector<Holder> holders = HoldersOf(state);
   return std::any_of(holders.begin(), holders.end(), [&](const Holder& holder) {
     return !holder.use.admin &&
@@ -50,7 +50,7 @@ bool WithdrawnLately(const State& state, const Device& device, Time now) {
     const Plan& plan = row.second;
     return lately(plan.withdrawn) &&
            std::any_of(plan.scope.begin(), plan.scope.end(),
-                       [&](const Device& one) { return Overlap({one}, {device}) != Clash::kNone; });
+                       [&](const Device& one) { return Between(one, device) != Clash::kNone; });
   });
 }
 
@@ -97,8 +97,11 @@ Decision PublishOffers(const State& state) {
 }
 
 Listing ListingOf(const State& state, const Device& device, Time now) {
-  const DeviceState current = StateOf(state, device);
-  const bool closed = current == DeviceState::kClosing || current == DeviceState::kLocked;
+  // Closing or locked, whoever holds it: StateOf would look at all holders for it, and this is
+  // asked for every device of the node at once.
+  const auto offer = state.offers.find(BoardOf(device).value());
+  const bool moving = offer != state.offers.end() && offer->second.next.has_value();
+  const bool closed = moving || !PlansOver(state, device).empty();
   const Via via = ViaOf(state, device);
   const bool offered = via == Via::kDevicePlugin || via == Via::kVm;
   if (IsThere(state, device) && offered && !closed) return Listing::kHealthy;

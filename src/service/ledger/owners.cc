@@ -7,19 +7,21 @@
 namespace partita::service::ledger {
 namespace {
 
-std::string Text(const Pod& pod) {
+std::string OwnerText(const Pod& pod) {
   if (pod.name.empty()) return fmt::format("a pod not yet seen ({})", pod.resource);
   return fmt::format("pod {}/{} ({})", pod.pod_namespace, pod.name, pod.container);
 }
-std::string Text(const ClaimName& claim) {
+std::string OwnerText(const ClaimName& claim) {
   return fmt::format("claim {}/{} ({})", claim.claim_namespace, claim.name, claim.uid);
 }
-std::string Text(const Operation& operation) { return fmt::format("operation {}", operation.plan); }
-std::string Text(const Vm& vm) {
+std::string OwnerText(const Operation& operation) {
+  return fmt::format("operation {}", operation.plan);
+}
+std::string OwnerText(const Vm& vm) {
   if (vm.name.empty()) return fmt::format("a virtual machine not yet seen ({})", vm.resource);
   return fmt::format("virtual machine {}", vm.name);
 }
-std::string Text(const Foreign& foreign) { return foreign.what; }
+std::string OwnerText(const Foreign& foreign) { return foreign.what; }
 
 }  // namespace
 
@@ -35,7 +37,7 @@ std::string_view ToString(DeviceState state) {
 }
 
 std::string ToString(const Owner& owner) {
-  return std::visit([](const auto& one) { return Text(one); }, owner);
+  return std::visit([](const auto& one) { return OwnerText(one); }, owner);
 }
 
 }  // namespace partita::service::ledger

@@ -11,7 +11,7 @@
 namespace partita::service::ledger {
 namespace {
 
-Device AllOf(const SeenInstance& seen) {
+Device AllOfInstance(const SeenInstance& seen) {
   return WholeInstance(seen.gpu, seen.profile, seen.memory);
 }
 
@@ -29,10 +29,10 @@ base::Result<void> CheckUnheld(const State& state, const Device& device, const O
   }
   for (const auto& [key, seen] : state.instances) {
     if (!seen.foreign) continue;
-    const Clash clash = Overlap({device}, {AllOf(seen)});
+    const Clash clash = Overlap({device}, {AllOfInstance(seen)});
     if (clash == Clash::kNone) continue;
     const Foreign foreign{fmt::format("somebody else's GPU instance {}", seen.id)};
-    return Refuse(device, who, {{AllOf(seen)}, foreign}, clash);
+    return Refuse(device, who, {{AllOfInstance(seen)}, foreign}, clash);
   }
   return {};
 }
@@ -43,7 +43,7 @@ void Forget(const SeenInstance& seen, const std::vector<Device>& scope, Decision
     return std::any_of(scope.begin(), scope.end(),
                        [&](const Device& one) { return Overlap({one}, {device}) != Clash::kNone; });
   };
-  if (!within(AllOf(seen))) return;
+  if (!within(AllOfInstance(seen))) return;
   SeenInstance left = seen;
   std::erase_if(left.compute, [&](const SeenCompute& compute) {
     return within(MigDevice{seen.gpu, seen.profile, seen.memory, compute.place});

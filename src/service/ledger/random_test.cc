@@ -40,7 +40,6 @@ class RandomWork : private ChangingMachine {
   RandomWork(std::uint64_t seed, const std::string& directory)
       : ChangingMachine(seed), directory_(directory) {
     Reopen();
-    SaveIfDurable();
   }
 
   void Step() {
@@ -69,7 +68,6 @@ class RandomWork : private ChangingMachine {
       }
       which -= kind.weight;
     }
-    SaveIfDurable();
     Compare();
   }
 
@@ -263,7 +261,6 @@ class RandomWork : private ChangingMachine {
       std::erase_if(known_, [&](const auto& row) { return SlicesMeet(row.second, area); });
     }
     book_.plans.erase(id);
-    SaveIfDurable();
     Observe();
   }
 
@@ -292,7 +289,6 @@ class RandomWork : private ChangingMachine {
 
   void Flush() {
     Expect(ledger_->Flush(now_), true, "flush");
-    SaveIfDurable();
     if (Chance(3)) Expect(ledger_->Sweep(now_), true, "sweep");
   }
 
@@ -375,51 +371,25 @@ class RandomWork : private ChangingMachine {
     NoteLook();
   }
 
-  // What was promised is there; kubelet then tells who holds what, as it does after every start.
+  // Nothing of what was answered is lost.
   void Crash(const char* what) {
     ++counts_[what];
-    const std::map<std::string, PodModel> truth = book_.pods;
-    book_ = durable_;
-    known_ = durable_known_;
     for (auto& [uid, claim] : book_.claims)
       if (claim.step == ClaimStep::kPrepareStarted) claim.step = ClaimStep::kUnprepareStarted;
     std::erase_if(book_.plans, [](const auto& row) { return !row.second.locked; });
     Reopen();
     Compare();
-    TellHolders(truth);
-  }
-
-  void TellHolders(const std::map<std::string, PodModel>& truth) {
-    const std::map<std::string, PodModel> before = book_.pods;
-    for (const auto& [key, pod] : before) {
-      const auto still = truth.find(key);
-      if (still != truth.end() && still->second.owner == pod.owner) continue;
-      Expect(ledger_->Release(pod.device, pod.owner, now_), true, "release after a crash");
-      if (!pod.gone) book_.grid.Remove(pod.area);
-      book_.pods.erase(key);
-    }
-    for (const auto& [key, pod] : truth) {
-      if (book_.pods.contains(key)) continue;
-      const MigDevice* mig = MigPart(pod.device);
-      PodModel now = pod;
-      now.gone = mig != nullptr && !Known(*mig);
-      const bool expected = now.gone || book_.grid.Fits(now.area);
-      Expect(ledger_->Bind(pod.device, pod.owner, now_), expected, "bind after a crash");
-      if (!expected) continue;
-      if (!now.gone) book_.grid.Add(now.area, key);
-      book_.pods.emplace(key, now);
-    }
   }
 
   void Reboot() {
     ++boot_;
-    for (const auto& [uid, claim] : durable_.claims)
-      if (!claim.uses[0].admin) durable_.grid.Remove(claim.areas[0]);
-    for (const auto& [id, plan] : durable_.plans)
+    for (const auto& [uid, claim] : book_.claims)
+      if (!claim.uses[0].admin) book_.grid.Remove(claim.areas[0]);
+    for (const auto& [id, plan] : book_.plans)
       if (plan.locked)
-        for (const Area& area : plan.scope) durable_.grid.Remove(area);
-    durable_.claims.clear();
-    durable_.plans.clear();
+        for (const Area& area : plan.scope) book_.grid.Remove(area);
+    book_.claims.clear();
+    book_.plans.clear();
     lost_.clear();
     if (Chance(2)) {
       const std::size_t gpu = Pick(kGpus);
@@ -427,12 +397,6 @@ class RandomWork : private ChangingMachine {
       Divide(gpu, 0, kSlices);
     }
     Crash("reboot");
-  }
-
-  void SaveIfDurable() {
-    if (ledger_->FlushDue()) return;
-    durable_ = book_;
-    durable_known_ = known_;
   }
 
   // Both must name the same holders of the same devices.
@@ -466,8 +430,7 @@ class RandomWork : private ChangingMachine {
   std::string directory_;
   std::map<std::size_t, std::vector<model::GpuInstance>> kept_layouts_;
   std::optional<Ledger> ledger_;
-  Book book_, durable_;
-  std::map<std::string, Area> durable_known_;
+  Book book_;
   Time now_ = At(1000);
   std::size_t names_ = 0;
   int boot_ = 1;

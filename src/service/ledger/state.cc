@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -11,16 +12,16 @@ namespace partita::service::ledger {
 namespace {
 
 // One line a kind: its word, its key and its table.
-std::string Name(const Era&) { return "era/"; }
-std::string Name(const SeenGpu& seen) { return "gpu/" + seen.gpu.uuid.value(); }
-std::string Name(const SeenInstance& seen) {
+std::string EntryName(const Era&) { return "era/"; }
+std::string EntryName(const SeenGpu& seen) { return "gpu/" + seen.gpu.uuid.value(); }
+std::string EntryName(const SeenInstance& seen) {
   return "instance/" + KeyOf(model::InstanceKey{seen.gpu.uuid, seen.profile, seen.memory.start});
 }
-std::string Name(const SeenVfio& seen) { return "vfio/" + seen.device.pci.ToString(); }
-std::string Name(const Offer& offer) { return "offer/" + offer.board.value(); }
-std::string Name(const Hold& hold) { return "hold/" + KeyOf(hold.device); }
-std::string Name(const Claim& claim) { return "claim/" + claim.owner.uid; }
-std::string Name(const Plan& plan) { return "plan/" + plan.id; }
+std::string EntryName(const SeenVfio& seen) { return "vfio/" + seen.device.pci.ToString(); }
+std::string EntryName(const Offer& offer) { return "offer/" + offer.board.value(); }
+std::string EntryName(const Hold& hold) { return "hold/" + KeyOf(hold.device); }
+std::string EntryName(const Claim& claim) { return "claim/" + claim.owner.uid; }
+std::string EntryName(const Plan& plan) { return "plan/" + plan.id; }
 
 template <typename Visit>
 void ForEachTable(Visit visit) {
@@ -53,6 +54,21 @@ void ApplyErase(State& state, const std::string& name) {
   });
 }
 
+template <typename Counts>
+void AddOthers(const State& state, const Counts& counts, std::vector<Holder>& holders) {
+  for (const auto& [uid, claim] : state.claims) {
+    if (claim.step == ClaimStep::kTombstone) continue;
+    for (const Use& use : claim.uses)
+      if (counts(use.device))
+        holders.push_back({use, claim.owner, claim.step == ClaimStep::kPrepareStarted});
+  }
+  for (const auto& [id, plan] : state.plans) {
+    if (!plan.locked || plan.ended) continue;
+    for (const Device& device : plan.scope)
+      if (counts(device)) holders.push_back({{device}, Operation{id}});
+  }
+}
+
 }  // namespace
 
 std::string_view ToString(Via via) {
@@ -76,7 +92,7 @@ std::string_view ToString(ClaimStep step) {
 }
 
 std::string NameOf(const Entry& entry) {
-  return std::visit([](const auto& one) { return Name(one); }, entry);
+  return std::visit([](const auto& one) { return EntryName(one); }, entry);
 }
 
 void Apply(State& state, const Change& change) {
@@ -95,26 +111,59 @@ std::vector<Entry> AllEntries(const State& state) {
   return entries;
 }
 
+Holder HolderOf(const Hold& hold) { return {{hold.device}, hold.owner, !hold.seen}; }
+
 std::vector<Holder> HoldersOf(const State& state) {
   std::vector<Holder> holders;
   for (const auto& [key, hold] : state.holds)
-    if (!hold.gone) holders.push_back({{hold.device}, hold.owner, !hold.seen});
-  for (const auto& [uid, claim] : state.claims) {
-    if (claim.step == ClaimStep::kTombstone) continue;
-    for (const Use& use : claim.uses)
-      holders.push_back({use, claim.owner, claim.step == ClaimStep::kPrepareStarted});
+    if (!hold.gone) holders.push_back(HolderOf(hold));
+  AddOthers(
+      state, [](const Device&) { return true; }, holders);
+  return holders;
+}
+
+// A key begins with its GPU's UUID, so that holds on one board stand together in their table. Those
+// of vfio GPUs, which may meet any board, are addresses: they begin with a digit in hexadecimal.
+std::vector<const Hold*> HoldsNear(const State& state, const Device& device) {
+  std::vector<const Hold*> near;
+  const bool anywhere = std::holds_alternative<VfioDevice>(device);
+  const auto add = [&](const Hold& hold, bool vfio) {
+    const bool wanted = anywhere || std::holds_alternative<VfioDevice>(hold.device) == vfio;
+    if (wanted && !hold.gone && MayMeet(device, hold.device)) near.push_back(&hold);
+  };
+  if (anywhere) {
+    for (const auto& [key, hold] : state.holds) add(hold, true);
+    return near;
   }
-  for (const auto& [id, plan] : state.plans) {
-    if (!plan.locked || plan.ended) continue;
-    for (const Device& device : plan.scope) holders.push_back({{device}, Operation{id}});
+  const Board board = BoardOf(device);
+  for (auto each = state.holds.lower_bound(board.value());
+       each != state.holds.end() && each->first.starts_with(board.value()); ++each)
+    add(each->second, false);
+  for (const auto& [first, behind] : {std::pair("0", ":"), std::pair("a", "g")}) {
+    const auto end = state.holds.lower_bound(behind);
+    for (auto each = state.holds.lower_bound(first); each != end; ++each) add(each->second, true);
   }
+  return near;
+}
+
+std::vector<Holder> OthersNear(const State& state, const Device& device) {
+  std::vector<Holder> holders;
+  AddOthers(
+      state, [&](const Device& other) { return MayMeet(device, other); }, holders);
+  return holders;
+}
+
+std::vector<Holder> HoldersNear(const State& state, const Device& device) {
+  std::vector<Holder> holders;
+  for (const Hold* hold : HoldsNear(state, device)) holders.push_back(HolderOf(*hold));
+  for (Holder& other : OthersNear(state, device)) holders.push_back(std::move(other));
   return holders;
 }
 
 DeviceState StateOf(const State& state, const Device& device) {
   bool held = false;
   bool reserved = false;
-  for (const Holder& holder : HoldersOf(state)) {
+  for (const Holder& holder : HoldersNear(state, device)) {
     if (holder.use.admin || Overlap({device}, holder.use) == Clash::kNone) continue;
     if (std::holds_alternative<Operation>(holder.owner)) return DeviceState::kLocked;
     (holder.reserved ? reserved : held) = true;
@@ -130,7 +179,7 @@ std::vector<const Plan*> PlansOver(const State& state, const Device& device) {
   std::vector<const Plan*> plans;
   for (const auto& [id, plan] : state.plans) {
     if (!plan.ended && std::any_of(plan.scope.begin(), plan.scope.end(), [&](const Device& one) {
-          return Overlap({one}, {device}) != Clash::kNone;
+          return Between(one, device) != Clash::kNone;
         }))
       plans.push_back(&plan);
   }

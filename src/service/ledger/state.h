@@ -138,6 +138,13 @@ struct Holder {
   bool operator==(const Holder&) const = default;
 };
 [[nodiscard]] std::vector<Holder> HoldersOf(const State& state);
+// Those of them that can be in the way of the device: of hundreds, the few on its board.
+[[nodiscard]] std::vector<Holder> HoldersNear(const State& state, const Device& device);
+// Of these the holds alone, found without a look at those of other boards.
+[[nodiscard]] std::vector<const Hold*> HoldsNear(const State& state, const Device& device);
+[[nodiscard]] Holder HolderOf(const Hold& hold);
+// And all others: claims, and operations that have begun.
+[[nodiscard]] std::vector<Holder> OthersNear(const State& state, const Device& device);
 
 // Of a device, whoever holds whatever part of it.
 [[nodiscard]] DeviceState StateOf(const State& state, const Device& device);

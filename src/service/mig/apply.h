@@ -26,7 +26,7 @@ struct ApplyOptions {
   bool mode_only = false;   // instances are left as they are, except on GPUs whose mode changes
   // What somebody was shown and agreed to (AllSteps): anything else is not done.
   std::optional<std::vector<GpuSteps>> agreed = std::nullopt;
-  model::PinnedInstances pinned = {};  // that somebody was given: they stay as they are
+  model::PinnedParts pinned = {};  // that somebody was given: they stay as they are
   // Asked once, when something is to be done: after the plan and the agreement, before the first
   // call that changes anything. Its error ends it, with nothing changed (kBusy: who holds what).
   // Empty: nobody is asked.

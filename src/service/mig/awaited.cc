@@ -3,7 +3,7 @@
 #include <utility>
 #include <variant>
 
-#include "model/mig_after_plan.h"
+#include "model/mig/after_plan.h"
 #include "service/mig/applied.h"
 #include "service/mig/checkpoint.h"
 #include "service/mig/node_plan.h"

@@ -34,7 +34,7 @@ using base::Result;
 // from ever finishing its boot.
 constexpr std::chrono::seconds kHookLimit{480};
 
-BootEnd Failed(const base::Error& error, ChangeStatus status = ChangeStatus::kFailed) {
+BootEnd BootFailed(const base::Error& error, ChangeStatus status = ChangeStatus::kFailed) {
   std::string text = error.ToString();
   if (!error.hint().empty()) text += fmt::format(" ({})", error.hint());
   return {std::move(text), status};
@@ -48,7 +48,7 @@ class Boot {
   BootEnd Run() {
     const Result<ChangeLock> lock =
         ChangeLock::Acquire({.command = options_.command, .wait = true, .stop = options_.stop});
-    if (!lock.ok()) return Failed(lock.error(), ChangeStatus::kBlocked);
+    if (!lock.ok()) return BootFailed(lock.error(), ChangeStatus::kBlocked);
     // What a run before this one stopped and, killed half-way, did not start. What cannot start
     // even now keeps nobody from MIG.
     if (const Result<std::size_t> left = StartClients(); !left.ok()) {
@@ -60,7 +60,7 @@ class Boot {
     if (end.rebooting) return end;
     const Result<std::size_t> left = StartClients();
     if (end.status != ChangeStatus::kDone) return end;
-    if (!left.ok()) return Failed(left.error());
+    if (!left.ok()) return BootFailed(left.error());
     if (*left == 0) return end;
     return {
         fmt::format("{}; {} of the units that were stopped for it cannot start", end.line, *left),
@@ -72,11 +72,11 @@ class Boot {
     node_ = procedure_.reader().Read();
     if (!node_.driver) return WithoutDriver();
     if (const Result<void> chosen = Choose(); !chosen.ok()) {
-      return Failed(chosen.error(), ChangeStatus::kInvalid);
+      return BootFailed(chosen.error(), ChangeStatus::kInvalid);
     }
     if (!choice_) return {"nothing is selected and nothing was applied before: nothing changed"};
     if (const Result<NodeGoal> goal = goal_(node_); !goal.ok()) {
-      return Failed(goal.error(), ChangeStatus::kInvalid);
+      return BootFailed(goal.error(), ChangeStatus::kInvalid);
     }
     if (Result<NodeGoal> goal = goal_(node_); goal.ok() && goal->empty() && unread_.empty()) {
       return NameUnread({"what is selected is for no GPU of this machine: nothing changed"});
@@ -85,12 +85,12 @@ class Boot {
     // As with a configuration: one with a mistake is somebody's to mend, one that cannot be read
     // must not cost the layout.
     if (!hooks.ok() && hooks.error().code() != base::ErrorCode::kInvalid) {
-      unseen_ +=
-          fmt::format("{}no hook ran: {}", unseen_.empty() ? "" : "; ", Failed(hooks.error()).line);
+      unseen_ += fmt::format("{}no hook ran: {}", unseen_.empty() ? "" : "; ",
+                             BootFailed(hooks.error()).line);
       Say("warning: " + unseen_);
       hooks = HookRunner({}, {});
     }
-    if (!hooks.ok()) return Failed(hooks.error(), ChangeStatus::kInvalid);
+    if (!hooks.ok()) return BootFailed(hooks.error(), ChangeStatus::kInvalid);
     return NameUnread(Change(*std::move(hooks)));
   }
 
@@ -104,7 +104,7 @@ class Boot {
       if (CheckRead(gpu).ok()) {
         readable.gpus.push_back(gpu);
       } else if (const Result<NodeGoal> meant = choice_(alone); !meant.ok()) {
-        unread_.push_back(Failed(meant.error()).line);
+        unread_.push_back(BootFailed(meant.error()).line);
       } else if (!gpu.mig && !gpu.faults.empty() && means_(gpu)) {
         // "all" passes over a GPU that fell off the bus; the boot must not.
         unread_.push_back(
@@ -136,7 +136,7 @@ class Boot {
     order.stop = options_.stop;
     const ChangeEnd end = procedure_.Run(order);
     for (const std::string& warning : end.warnings) Say("warning: " + warning);
-    if (end.error) return Failed(*end.error, end.status);
+    if (end.error) return BootFailed(*end.error, end.status);
     const std::string errors = base::Join(ErrorTexts(*end.report), "; ");
     if (end.status == ChangeStatus::kResetRequired) return NeedsReboot(errors);
     if (!end.Done()) return {errors, end.status};
@@ -155,9 +155,9 @@ class Boot {
     selected_ = options_.choice.selected_config;
     if (selected_.empty()) return later;
     const Result<config::MigConfigFile> file = LoadFile();
-    if (!file.ok()) return Failed(file.error(), ChangeStatus::kInvalid);
+    if (!file.ok()) return BootFailed(file.error(), ChangeStatus::kInvalid);
     const Result<const config::MigConfig*> config = file->Select(selected_);
-    if (!config.ok()) return Failed(config.error(), ChangeStatus::kInvalid);
+    if (!config.ok()) return BootFailed(config.error(), ChangeStatus::kInvalid);
     ChangeOrder order;
     order.modes = [&](const model::Inventory& node) -> Result<NodeGoal> {
       TRY(goal, ResolveModes(*file, **config, node));
@@ -170,7 +170,7 @@ class Boot {
     order.stop = options_.stop;
     const ChangeEnd end = procedure_.Run(order);
     if (end.status == ChangeStatus::kNoDriver) return later;
-    if (end.error) return Failed(*end.error, end.status);
+    if (end.error) return BootFailed(*end.error, end.status);
     if (end.Done()) return {"no driver is loaded: the modes are in force, devices come with it"};
     return {base::Join(ErrorTexts(*end.report), "; "), ChangeStatus::kNotApplied};
   }
@@ -187,8 +187,8 @@ class Boot {
     if (!unreadable) return chosen;
     TRY_VOID(ChooseRemembered());
     if (!choice_) return chosen;
-    unseen_ =
-        fmt::format("{} was selected: {}", base::Quoted(selected_), Failed(chosen.error()).line);
+    unseen_ = fmt::format("{} was selected: {}", base::Quoted(selected_),
+                          BootFailed(chosen.error()).line);
     Say("warning: " + unseen_);
     selected_.clear();
     file_.clear();
@@ -267,7 +267,7 @@ class Boot {
 
   BootEnd Done() const {
     const Result<void> removed = base::RemoveTree(Guard());
-    if (!removed.ok()) return Failed(removed.error());
+    if (!removed.ok()) return BootFailed(removed.error());
     if (selected_.empty()) return {"what was applied last is in force"};
     return {fmt::format("{} is in force", base::Quoted(selected_))};
   }
@@ -285,13 +285,13 @@ class Boot {
           ChangeStatus::kResetRequired};
     }
     const Result<void> made = base::MakeDirectories(base::StateDirectory(), 0700);
-    if (!made.ok()) return Failed(made.error());
+    if (!made.ok()) return BootFailed(made.error());
     const Result<void> kept = base::WriteFileAtomically(Guard(), "partita mig boot\n", 0600);
-    if (!kept.ok()) return Failed(kept.error());
+    if (!kept.ok()) return BootFailed(kept.error());
     base::Subprocess program;
     program.arguments = {"systemctl", "--no-block", "reboot"};
     const Result<base::SubprocessResult> reboot = base::Run(program);
-    if (!reboot.ok()) return Failed(reboot.error());
+    if (!reboot.ok()) return BootFailed(reboot.error());
     // The first thing that a reboot ends may be this unit, with systemctl in it.
     const bool ended_by_it = reboot->signal == SIGTERM && !reboot->timed_out;
     if (!reboot->Succeeded() && !ended_by_it) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "model/mig_division.h"
+#include "model/mig/division.h"
 
 namespace partita::service::mig {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "hw/mig_control.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "service/mig/apply.h"
 
 namespace partita::service::mig {

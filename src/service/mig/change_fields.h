@@ -6,7 +6,7 @@
 #include "model/gpu_identity.h"
 #include "model/instance_key.h"
 #include "model/inventory_codec.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "service/mig/change_wire.h"
 #include "service/mig/gpu_report.h"
 
@@ -64,6 +64,8 @@ PARTITA_FIELDS(mig::BootChoice,
                F(gpu_clients_file),
                F(reboot));
 PARTITA_FIELDS(mig::BootEnd, F(line), F(status), F(rebooting));
+PARTITA_FIELDS(PinnedGpu, F(gpu), F(to));
+PARTITA_FIELDS(PinnedParts, F(instances), F(gpus));
 PARTITA_FIELDS(mig::PlanLook, F(node), F(pinned));
 #undef F
 

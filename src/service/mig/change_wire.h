@@ -7,7 +7,7 @@
 #include "base/result.h"
 #include "base/value.h"
 #include "model/inventory.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "service/mig/boot.h"
 #include "service/mig/procedure.h"
 #include "service/mig/remote_order.h"
@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kChangeWireVersion = 1;
 // What a plan is made of.
 struct PlanLook {
   model::Inventory node;
-  model::PinnedInstances pinned;
+  model::PinnedParts pinned;
 };
 
 // What is read back equals what was written, also through JSON. Reading fails with kUnsupported

@@ -14,7 +14,7 @@
 #include "config/binders.h"
 #include "config/document.h"
 #include "config/problems.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 #include "service/mig/node_plan.h"
 
 namespace partita::service::mig {

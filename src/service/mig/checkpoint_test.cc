@@ -14,7 +14,7 @@ namespace partita::service::mig {
 namespace {
 
 // The sample node with the profile ids that drivers give compute instances, which it leaves out.
-model::Inventory Node() {
+model::Inventory RecordableNode() {
   model::Inventory node = model::testing::DgxA100Mixed().inventory;
   for (model::Gpu& gpu : node.gpus) {
     if (!gpu.mig) continue;
@@ -28,11 +28,12 @@ model::Inventory Node() {
 }
 
 TEST(Checkpoint, LooksAsReviewed) {
-  golden::ExpectGolden("mig/checkpoint-dgx.json", base::ToJson(CheckpointDocument(Node()).value()));
+  golden::ExpectGolden("mig/checkpoint-dgx.json",
+                       base::ToJson(CheckpointDocument(RecordableNode()).value()));
 }
 
 TEST(Checkpoint, IsInForceWhereItWasTaken) {
-  const model::Inventory node = Node();
+  const model::Inventory node = RecordableNode();
   const std::string text = base::ToJson(CheckpointDocument(node).value());
   const Checkpoint checkpoint = Checkpoint::Parse(text, "checkpoint.json").value();
   const NodeGoal goal = checkpoint.Resolve(node).value();
@@ -43,7 +44,7 @@ TEST(Checkpoint, IsInForceWhereItWasTaken) {
 }
 
 TEST(Checkpoint, FindsGpusByUuidWhereverTheyAre) {
-  model::Inventory node = Node();
+  model::Inventory node = RecordableNode();
   const Checkpoint checkpoint =
       Checkpoint::Parse(base::ToJson(CheckpointDocument(node).value()), "checkpoint.json").value();
   std::swap(node.gpus[0], node.gpus[3]);
@@ -57,7 +58,7 @@ TEST(Checkpoint, FindsGpusByUuidWhereverTheyAre) {
 }
 
 TEST(Checkpoint, RefusesWhatAGpuDoesNotOffer) {
-  const model::Inventory node = Node();
+  const model::Inventory node = RecordableNode();
   std::string text = base::ToJson(CheckpointDocument(node).value());
   const std::size_t start = text.find("\"Start\": 4");
   ASSERT_NE(start, std::string::npos);
@@ -68,7 +69,7 @@ TEST(Checkpoint, RefusesWhatAGpuDoesNotOffer) {
 }
 
 TEST(Checkpoint, KeepsComputeProfilesThatAreNewerThanThisProgram) {
-  model::Inventory node = Node();
+  model::Inventory node = RecordableNode();
   std::uint32_t changed = 0;
   for (model::Gpu& gpu : node.gpus) {
     for (model::GpuInstance& instance : gpu.mig->instances) {

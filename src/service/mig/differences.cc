@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "model/mig_plan.h"
-#include "model/mig_wanted.h"
+#include "model/mig/plan.h"
+#include "model/mig/wanted.h"
 #include "service/mig/node_plan.h"
 
 namespace partita::service::mig {
@@ -18,10 +18,10 @@ std::uint32_t CountOf(const model::DeviceCounts& devices, const model::WantedDev
   return found == devices.end() ? 0 : found->second;
 }
 
-void Compare(const model::MigGeometry& geometry,
-             const model::DeviceCounts& present,
-             const model::DeviceCounts& wanted,
-             GpuDifference& difference) {
+void CompareDevices(const model::MigGeometry& geometry,
+                    const model::DeviceCounts& present,
+                    const model::DeviceCounts& wanted,
+                    GpuDifference& difference) {
   model::DeviceCounts all = present;
   all.insert(wanted.begin(), wanted.end());
   for (const auto& [device, unused] : all) {
@@ -57,7 +57,7 @@ GpuDifference DifferenceOf(const model::Gpu& gpu, const GpuTarget& target, bool 
   }
   if (mode_only) return difference;
   const model::MigGeometry geometry = model::MigGeometry::From(*gpu.mig);
-  Compare(geometry, model::PresentDevices(gpu, geometry), target.goal.devices, difference);
+  CompareDevices(geometry, model::PresentDevices(gpu, geometry), target.goal.devices, difference);
   // A checkpoint may want one.
   if (!target.exact) AddUnclaimed(gpu, difference);
   return difference;

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "model/mig_division.h"
+#include "model/mig/division.h"
 
 namespace partita::service::mig {
 namespace {

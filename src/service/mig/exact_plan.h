@@ -4,7 +4,7 @@
 #include <variant>
 #include <vector>
 
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 
 namespace partita::service::mig {
 

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
-#include "model/mig_plan.h"
-#include "model/mig_wanted.h"
+#include "model/mig/plan.h"
+#include "model/mig/wanted.h"
 #include "model/profile_name.h"
 #include "service/mig/node_plan.h"
 

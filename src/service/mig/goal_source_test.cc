@@ -12,7 +12,7 @@
 namespace partita::service::mig {
 namespace {
 
-model::Inventory Node() { return model::testing::DgxA100Mixed().inventory; }
+model::Inventory MixedNode() { return model::testing::DgxA100Mixed().inventory; }
 
 const char* const kFile = R"(version: v1
 mig-configs:
@@ -34,18 +34,18 @@ WantedGoal Parsed(GoalSource source) {
 
 TEST(GoalSource, WordsAreForTheGpusThatAreNamed) {
   const WantedGoal goal = Parsed({.text = "1g.5gb:7", .file = "", .config = "", .gpus = {"4"}});
-  const NodeGoal resolved = goal.Goal()(Node()).value();
+  const NodeGoal resolved = goal.Goal()(MixedNode()).value();
   ASSERT_EQ(resolved.size(), 1U);
   EXPECT_EQ(resolved[0].gpu.Name(), "GPU 4");
   EXPECT_TRUE(resolved[0].goal.mig_enabled);
-  EXPECT_EQ(goal.Modes()(Node())->size(), 1U);
+  EXPECT_EQ(goal.Modes()(MixedNode())->size(), 1U);
 }
 
 TEST(GoalSource, AFileSelectsItsGpus) {
   GoalSource source{GoalKind::kFile, kFile, "mig.yaml", "slices"};
-  EXPECT_EQ(Parsed(source).Resolve(Node())->size(), 2U);
+  EXPECT_EQ(Parsed(source).Resolve(MixedNode())->size(), 2U);
   source.gpus = {"5"};
-  EXPECT_EQ(Parsed(source).Resolve(Node())->size(), 1U);
+  EXPECT_EQ(Parsed(source).Resolve(MixedNode())->size(), 1U);
 }
 
 TEST(GoalSource, ProblemsNameTheFileThatSomebodyWrote) {
@@ -59,16 +59,16 @@ TEST(GoalSource, ProblemsNameTheFileThatSomebodyWrote) {
 
 TEST(GoalSource, OnlyTheReferencePassesOverGpusThatAreNotHere) {
   GoalSource source{GoalKind::kFile, kFile, "mig.yaml", "beyond"};
-  const base::Result<NodeGoal> strict = Parsed(source).Resolve(Node());
+  const base::Result<NodeGoal> strict = Parsed(source).Resolve(MixedNode());
   ASSERT_FALSE(strict.ok());
   EXPECT_TRUE(strict.error().message().starts_with("mig.yaml:8:7: GPU 99 is not on this machine"))
       << strict.error().message();
   source.as_reference = true;
-  EXPECT_EQ(Parsed(source).Resolve(Node())->size(), 1U);
+  EXPECT_EQ(Parsed(source).Resolve(MixedNode())->size(), 1U);
 }
 
 TEST(GoalSource, ACheckpointIsWhatWasThere) {
-  model::Inventory node = Node();
+  model::Inventory node = MixedNode();
   const std::string text = base::ToJson(CheckpointDocument(node).value());
   const WantedGoal goal = Parsed({GoalKind::kCheckpoint, text, "checkpoint.json", ""});
   EXPECT_EQ(goal.Goal()(node)->size(), node.gpus.size());

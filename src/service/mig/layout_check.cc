@@ -7,7 +7,7 @@
 
 #include "base/text.h"
 #include "config/mig_config.h"
-#include "model/mig_wanted.h"
+#include "model/mig/wanted.h"
 #include "service/mig/applied.h"
 #include "service/mig/apply.h"
 #include "service/mig/node_goal.h"
@@ -18,7 +18,7 @@ namespace {
 
 using base::Result;
 
-std::string WantedText(const GpuTarget& target, const model::Gpu& gpu) {
+std::string WantedOf(const GpuTarget& target, const model::Gpu& gpu) {
   if (!target.goal.mig_enabled) return "MIG off";
   std::vector<std::string> parts;
   const model::MigGeometry geometry =
@@ -33,7 +33,7 @@ std::string WantedText(const GpuTarget& target, const model::Gpu& gpu) {
   return parts.empty() ? "MIG on and empty" : "MIG on: " + base::Join(parts, ", ");
 }
 
-void Compare(const model::Inventory& node, const NodeGoal& goal, LayoutCheck& check) {
+void CompareLayout(const model::Inventory& node, const NodeGoal& goal, LayoutCheck& check) {
   check.lost = true;
   for (const GpuTarget& target : goal) {
     if (IsApplied(node, target)) continue;
@@ -43,8 +43,8 @@ void Compare(const model::Inventory& node, const NodeGoal& goal, LayoutCheck& ch
       check.lost = false;
       continue;
     }
-    check.differences.push_back(fmt::format("{}: has {}, wanted {}", NameOf(*gpu), Describe(*gpu),
-                                            WantedText(target, *gpu)));
+    check.differences.push_back(
+        fmt::format("{}: has {}, wanted {}", NameOf(*gpu), Describe(*gpu), WantedOf(target, *gpu)));
     const bool empty = CheckRead(*gpu).ok() && gpu->mig && gpu->mig->instances.empty();
     check.lost = check.lost && empty && target.goal.mig_enabled;
   }
@@ -57,7 +57,7 @@ Result<LayoutCheck> CheckApplied(const model::Inventory& node, const WantedLayou
   if (!remembered.layout) return check;
   check.wanted = "what was applied last";
   TRY(goal, remembered.layout->ResolvePresent(node));
-  Compare(node, goal, check);
+  CompareLayout(node, goal, check);
   for (const std::string& uuid : remembered.layout->Gone(node))
     check.differences.push_back(fmt::format("{} is gone", uuid));
   return check;
@@ -69,7 +69,7 @@ Result<LayoutCheck> CheckConfig(const model::Inventory& node, const WantedLayout
   TRY(file, config::MigConfigFile::Load(wanted.config_file));
   TRY(config, file.Select(wanted.config));
   TRY(goal, ResolveConfig(file, *config, node));
-  Compare(node, goal, check);
+  CompareLayout(node, goal, check);
   return check;
 }
 

@@ -16,7 +16,7 @@ namespace {
 // just before the call would be lost. So it is tried again.
 constexpr std::chrono::milliseconds kBetweenTries{50};
 
-bool Stopped(const ChangeLock::Request& request) {
+bool ShallEnd(const ChangeLock::Request& request) {
   return request.stop != nullptr && request.stop->load();
 }
 
@@ -46,7 +46,7 @@ base::Result<ChangeLock> ChangeLock::Acquire(const Request& request) {
   for (;;) {
     TRY(ours, file->Try(request.command));
     if (ours) return ChangeLock(*std::move(file));
-    if (!request.wait || Stopped(request))
+    if (!request.wait || ShallEnd(request))
       return HeldError(file->Holder(), file->path(), request.wait);
     if (!std::exchange(told, true)) request.waiting(file->Holder());
     std::this_thread::sleep_for(kBetweenTries);

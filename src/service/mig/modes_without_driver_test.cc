@@ -7,6 +7,7 @@
 
 #include "base/files.h"
 #include "hw/testing/tree.h"
+#include "service/mig/testing/targets.h"
 
 namespace partita::service::mig {
 namespace {
@@ -49,10 +50,6 @@ base::Result<NodeGoal> Resolve(const std::string& entries, const model::Inventor
       config::MigConfigFile::Parse("version: v1\nmig-configs:\n  x:\n" + entries, "test");
   EXPECT_TRUE(file.ok()) << file.error().ToString();
   return ResolveModes(*file, *file->Select("x").value(), node);
-}
-
-GpuTarget Mode(const model::Inventory& node, std::size_t gpu, bool on) {
-  return {model::GpuIdentity::Of(node.gpus[gpu]), {on, {}}};
 }
 
 TEST(LookWithoutDriver, NumbersByAddressAndLeavesOthersGpusOut) {

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include "config/problems.h"
-#include "model/mig_wanted.h"
+#include "model/mig/wanted.h"
 #include "model/unread.h"
 #include "service/mig/node_plan.h"
 

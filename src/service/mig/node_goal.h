@@ -8,7 +8,7 @@
 #include "config/mig_config.h"
 #include "model/gpu_identity.h"
 #include "model/inventory.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 
 namespace partita::service::mig {
 

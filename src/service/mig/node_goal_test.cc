@@ -7,16 +7,16 @@
 #include "model/testing/mig_notation.h"
 #include "model/testing/product_geometry.h"
 #include "service/mig/node_plan.h"
+#include "service/mig/testing/targets.h"
 
 namespace partita::service::mig {
 namespace {
 
 using model::testing::GpuWith;
 using model::testing::ProductGpu;
-using model::testing::Wanted;
 
 // GPUs in this order, with indexes and addresses of their own.
-model::Inventory Node(std::vector<model::Gpu> gpus) {
+model::Inventory NodeWith(std::vector<model::Gpu> gpus) {
   model::Inventory inventory;
   inventory.driver.emplace();
   for (std::uint32_t i = 0; i < gpus.size(); ++i) {
@@ -54,46 +54,38 @@ std::string Problem(const std::string& specs, const model::Inventory& inventory)
   return goal.error().message();
 }
 
-GpuTarget Mode(const model::Inventory& node, std::size_t gpu, bool on) {
-  return {model::GpuIdentity::Of(node.gpus[gpu]), {on, {}}};
-}
-
-GpuTarget Target(std::size_t gpu, const model::Inventory& inventory, const std::string& devices) {
-  return {model::GpuIdentity::Of(inventory.gpus[gpu]),
-          {true, Wanted(model::MigGeometry::From(*inventory.gpus[gpu].mig), devices)}};
-}
-
 TEST(NodeGoalTest, ResolvesNamesForEachKindOfGpu) {
-  const model::Inventory node = Node({ProductGpu("A100-SXM4-40GB"), ProductGpu("H200")});
+  const model::Inventory node = NodeWith({ProductGpu("A100-SXM4-40GB"), ProductGpu("H200")});
   EXPECT_EQ(Resolved("  - {devices: all, mig-enabled: true, mig-devices: {1g: 2}}\n", node),
-            (NodeGoal{Target(0, node, "2 x 1g.5gb"), Target(1, node, "2 x 1g.18gb")}));
+            (NodeGoal{Target(node, 0, "2 x 1g.5gb"), Target(node, 1, "2 x 1g.18gb")}));
 }
 
 TEST(NodeGoalTest, LeavesOutWhatNothingSelects) {
-  const model::Inventory node = Node({ProductGpu("H200"), ProductGpu("H200"), ProductGpu("H200")});
+  const model::Inventory node =
+      NodeWith({ProductGpu("H200"), ProductGpu("H200"), ProductGpu("H200")});
   EXPECT_EQ(Resolved("  - {devices: [2], mig-enabled: true, mig-devices: {7g.141gb: 1}}\n"
                      "  - {devices: [0], mig-enabled: false}\n",
                      node),
-            (NodeGoal{Mode(node, 0, false), Target(2, node, "7g.141gb")}));
+            (NodeGoal{Mode(node, 0, false), Target(node, 2, "7g.141gb")}));
 }
 
 TEST(NodeGoalTest, TakesAllAsAllThatCanDoMig) {
-  const model::Inventory node = Node({WithoutMig(), ProductGpu("H200")});
+  const model::Inventory node = NodeWith({WithoutMig(), ProductGpu("H200")});
   EXPECT_EQ(Resolved("  - {devices: all, mig-enabled: true, mig-devices: {}}\n", node),
             (NodeGoal{Mode(node, 1, true)}));
 }
 
 TEST(NodeGoalTest, DropsCountsOfZeroAndSumsSpellings) {
-  const model::Inventory node = Node({ProductGpu("H200")});
+  const model::Inventory node = NodeWith({ProductGpu("H200")});
   EXPECT_EQ(Resolved("  - devices: all\n    mig-enabled: true\n"
                      "    mig-devices: {1g.18gb: 1, 1c.1g.18gb: 1, 3g.71gb: 0}\n",
                      node),
-            (NodeGoal{Target(0, node, "2 x 1g.18gb")}));
+            (NodeGoal{Target(node, 0, "2 x 1g.18gb")}));
 }
 
 TEST(NodeGoalTest, RefusesAGpuWithoutMigThatIsNamed) {
   EXPECT_EQ(
-      Problem("  - {devices: [0], mig-enabled: true, mig-devices: {}}\n", Node({WithoutMig()})),
+      Problem("  - {devices: [0], mig-enabled: true, mig-devices: {}}\n", NodeWith({WithoutMig()})),
       "mig.yaml:4:5: GPU 0 (Tesla T4) cannot do MIG\n"
       "    4 |   - {devices: [0], mig-enabled: true, mig-devices: {}}\n"
       "      |     ^ leave it out of \"devices\"");
@@ -102,7 +94,7 @@ TEST(NodeGoalTest, RefusesAGpuWithoutMigThatIsNamed) {
 TEST(NodeGoalTest, RefusesAGpuThatCannotBeAsked) {
   model::Gpu lost;
   lost.faults.push_back({model::FaultKind::kLost, "fell off the bus: reboot the node"});
-  EXPECT_EQ(Problem("  - {devices: [0], mig-enabled: true, mig-devices: {}}\n", Node({lost})),
+  EXPECT_EQ(Problem("  - {devices: [0], mig-enabled: true, mig-devices: {}}\n", NodeWith({lost})),
             "mig.yaml:4:5: GPU 0 cannot be configured\n"
             "    4 |   - {devices: [0], mig-enabled: true, mig-devices: {}}\n"
             "      |     ^ fell off the bus: reboot the node");
@@ -115,7 +107,7 @@ TEST(NodeGoalTest, LeavesNoGpuOutWhoseMigCannotBeRead) {
   for (model::Gpu gpu : {WithoutMig(), half}) {
     gpu.mig_error = base::Error(base::ErrorCode::kInternal, "mode: Unknown Error");
     const base::Result<NodeGoal> goal =
-        ResolveText("  - {devices: all, mig-enabled: true, mig-devices: {}}\n", Node({gpu}));
+        ResolveText("  - {devices: all, mig-enabled: true, mig-devices: {}}\n", NodeWith({gpu}));
     ASSERT_FALSE(goal.ok());
     EXPECT_EQ(goal.error().ToString(),
               "GPU 0: what MIG has made of it cannot be read: mode: Unknown Error");
@@ -123,7 +115,7 @@ TEST(NodeGoalTest, LeavesNoGpuOutWhoseMigCannotBeRead) {
 }
 
 TEST(NodeGoalTest, RefusesEntriesThatDisagree) {
-  const model::Inventory node = Node({ProductGpu("H200")});
+  const model::Inventory node = NodeWith({ProductGpu("H200")});
   const std::string first = "  - {devices: all, mig-enabled: true, mig-devices: {1g: 2}}\n";
   EXPECT_EQ(Problem(first + first, node), "none");
   EXPECT_EQ(Problem(first + "  - {devices: [0], mig-enabled: false}\n", node),
@@ -133,7 +125,7 @@ TEST(NodeGoalTest, RefusesEntriesThatDisagree) {
 }
 
 TEST(NodeGoalTest, ReportsAnUnknownNameOnceForEachKind) {
-  const model::Inventory node = Node({ProductGpu("H200"), ProductGpu("H200")});
+  const model::Inventory node = NodeWith({ProductGpu("H200"), ProductGpu("H200")});
   const std::string problem =
       Problem("  - {devices: all, mig-enabled: true, mig-devices: {1g.81gb: 1}}\n", node);
   EXPECT_TRUE(problem.starts_with("mig.yaml:4:53: NVIDIA H200: ")) << problem;
@@ -141,15 +133,15 @@ TEST(NodeGoalTest, ReportsAnUnknownNameOnceForEachKind) {
 }
 
 TEST(NodeGoalTest, AsksForModesAlone) {
-  const model::Inventory node = Node({ProductGpu("H200"), GpuWith("H200", "1g.18gb@0")});
-  const NodeGoal goal = {Target(0, node, "7g.141gb"), Target(1, node, "7g.141gb")};
+  const model::Inventory node = NodeWith({ProductGpu("H200"), GpuWith("H200", "1g.18gb@0")});
+  const NodeGoal goal = {Target(node, 0, "7g.141gb"), Target(node, 1, "7g.141gb")};
   EXPECT_EQ(ModeOnly(node, goal), (NodeGoal{Mode(node, 0, true)}));
 }
 
 TEST(NodeGoalTest, KeepsInstancesWhoseModeWasToGo) {
-  model::Inventory node = Node({GpuWith("A100-SXM4-40GB", "1g.5gb@0")});
+  model::Inventory node = NodeWith({GpuWith("A100-SXM4-40GB", "1g.5gb@0")});
   node.gpus[0].mig->pending_enabled = false;
-  const NodeGoal modes = ModeOnly(node, {Target(0, node, "7g.40gb")});
+  const NodeGoal modes = ModeOnly(node, {Target(node, 0, "7g.40gb")});
   ASSERT_EQ(modes.size(), 1U);
   const NodePlan plan = PlanNode(node, modes);
   const auto& gpu = std::get<model::GpuPlan>(plan.gpus[0].plan);

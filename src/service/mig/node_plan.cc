@@ -20,7 +20,7 @@ using model::Refusal;
 std::variant<GpuPlan, Refusal> PlanExactly(const model::Gpu& gpu,
                                            const model::MigPlanner& planner,
                                            const GpuTarget& target,
-                                           const model::PinnedInstances& pinned) {
+                                           const model::PinnedParts& pinned) {
   auto layout =
       PlanExact(planner.geometry(), LiveInstances(gpu, planner.geometry(), pinned), *target.exact);
   if (auto* refusal = std::get_if<Refusal>(&layout)) return std::move(*refusal);
@@ -36,7 +36,7 @@ Refusal Unknown(const base::Error& why) { return {why.ToString(), why.hint(), {}
 
 GpuOutcome PlanOne(const model::Inventory& inventory,
                    const GpuTarget& target,
-                   const model::PinnedInstances& pinned,
+                   const model::PinnedParts& pinned,
                    model::MigPlanners& planners) {
   const model::Gpu* found = model::FindGpu(inventory, target.gpu);
   if (found == nullptr) return {target.gpu, {}, Unknown(GoneError(target.gpu))};
@@ -89,6 +89,16 @@ std::vector<std::string> UnnamedBlockers(const std::string& name, const GpuPlan&
   return lines;
 }
 
+// To whom the GPU was given, with or without something running on it.
+std::vector<std::string> WholeHolders(const std::string& name, const GpuPlan& plan) {
+  const bool idle = plan.blockers.empty() && plan.hidden_blockers.empty() && !plan.blockers_unknown;
+  std::vector<std::string> lines;
+  for (const std::string& to : plan.given_whole)
+    lines.push_back(
+        fmt::format("{} is held by {}{}", name, to, idle ? ", though nothing runs on it" : ""));
+  return lines;
+}
+
 std::string InstanceText(const model::Mig& mig, const model::GpuInstance& instance) {
   std::string text = fmt::format("{}@{}", instance.profile_name, instance.placement.start);
   if (instance.compute_instances.empty()) return text + " (no compute instance)";
@@ -126,7 +136,7 @@ bool NodePlan::NeedsReset() const {
 
 NodePlan PlanNode(const model::Inventory& inventory,
                   const NodeGoal& goal,
-                  const model::PinnedInstances& pinned) {
+                  const model::PinnedParts& pinned) {
   model::MigPlanners planners;
   NodePlan plan;
   for (const GpuTarget& target : goal)
@@ -181,7 +191,8 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
     return lines;
   }
   const auto& plan = std::get<GpuPlan>(outcome.plan);
-  std::vector<std::string> lines = UnnamedBlockers(name, plan);
+  std::vector<std::string> lines = WholeHolders(name, plan);
+  for (std::string& line : UnnamedBlockers(name, plan)) lines.push_back(std::move(line));
   if (plan.blockers_unknown) return lines;
   if (plan.mode != model::ModeChange::kNone) {
     for (const model::Process& process : plan.blockers)

@@ -7,8 +7,8 @@
 
 #include "model/gpu_identity.h"
 #include "model/inventory.h"
-#include "model/mig_geometry.h"
-#include "model/mig_plan.h"
+#include "model/mig/geometry.h"
+#include "model/mig/plan.h"
 #include "service/mig/node_goal.h"
 
 namespace partita::service::mig {
@@ -34,7 +34,7 @@ struct NodePlan {
 // what is in use.
 [[nodiscard]] NodePlan PlanNode(const model::Inventory& inventory,
                                 const NodeGoal& goal,
-                                const model::PinnedInstances& pinned = {});
+                                const model::PinnedParts& pinned = {});
 
 // What a plan does to one GPU.
 struct GpuSteps {

@@ -5,17 +5,17 @@
 #include "model/holder.h"
 #include "model/testing/mig_notation.h"
 #include "model/testing/product_geometry.h"
+#include "service/mig/testing/targets.h"
 
 namespace partita::service::mig {
 namespace {
 
 using model::testing::GpuWith;
 using model::testing::ProductGpu;
-using model::testing::Wanted;
 
 constexpr std::string_view kA100 = "A100-SXM4-40GB";
 
-model::Inventory Node(std::vector<model::Gpu> gpus) {
+model::Inventory NodeOf(std::vector<model::Gpu> gpus) {
   model::Inventory inventory;
   inventory.gpus = std::move(gpus);
   for (std::uint32_t i = 0; i < inventory.gpus.size(); ++i) {
@@ -23,15 +23,6 @@ model::Inventory Node(std::vector<model::Gpu> gpus) {
     for (model::Process& process : inventory.gpus[i].processes) process.name = "python3";
   }
   return inventory;
-}
-
-GpuTarget Mode(const model::Inventory& node, std::size_t gpu, bool on) {
-  return {model::GpuIdentity::Of(node.gpus[gpu]), {on, {}}};
-}
-
-GpuTarget Target(const model::Inventory& node, std::size_t gpu, const std::string& devices) {
-  return {model::GpuIdentity::Of(node.gpus[gpu]),
-          {true, Wanted(model::MigGeometry::From(*node.gpus[gpu].mig), devices)}};
 }
 
 std::vector<std::string> AllReasons(const model::Inventory& node, const NodePlan& plan) {
@@ -49,7 +40,7 @@ std::string ExactText(const model::Inventory& before, const model::Inventory& no
 }
 
 TEST(NodePlanTest, PlansGpusByThemselves) {
-  const model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0"), ProductGpu(kA100)});
+  const model::Inventory node = NodeOf({GpuWith(kA100, "1g.5gb@0"), ProductGpu(kA100)});
   const NodePlan plan = PlanNode(node, {Target(node, 0, "1g.5gb"), Target(node, 1, "7g.40gb")});
   ASSERT_EQ(plan.gpus.size(), 2U);
   EXPECT_TRUE(std::get<model::GpuPlan>(plan.gpus[0].plan).ChangesNothing());
@@ -60,7 +51,7 @@ TEST(NodePlanTest, PlansGpusByThemselves) {
 }
 
 TEST(NodePlanTest, AGoalOutlivesTheLookItWasMadeFor) {
-  model::Inventory node = Node({ProductGpu(kA100), GpuWith(kA100, "1g.5gb@0")});
+  model::Inventory node = NodeOf({ProductGpu(kA100), GpuWith(kA100, "1g.5gb@0")});
   node.gpus[0].uuid = model::GpuUuid("GPU-a");
   node.gpus[1].uuid = model::GpuUuid("GPU-b");
   const NodeGoal goal = {Mode(node, 0, true), Target(node, 1, "1g.5gb")};
@@ -79,7 +70,7 @@ TEST(NodePlanTest, AGoalOutlivesTheLookItWasMadeFor) {
 }
 
 TEST(NodePlanTest, NamesWhoIsInTheWay) {
-  const model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0* 1g.5gb@4*")});
+  const model::Inventory node = NodeOf({GpuWith(kA100, "1g.5gb@0* 1g.5gb@4*")});
   const NodePlan plan = PlanNode(node, {Target(node, 0, "7g.40gb")});
   EXPECT_TRUE(plan.Blocked());
   EXPECT_EQ(AllReasons(node, plan),
@@ -88,7 +79,7 @@ TEST(NodePlanTest, NamesWhoIsInTheWay) {
 }
 
 TEST(NodePlanTest, NamesWhoKeepsAModeFromChanging) {
-  model::Inventory node = Node({ProductGpu("H200")});
+  model::Inventory node = NodeOf({ProductGpu("H200")});
   node.gpus[0].processes.push_back({model::Pid(77), {}, "train", {}, {}, {}});
   const NodePlan plan = PlanNode(node, {Target(node, 0, "7g.141gb")});
   EXPECT_TRUE(plan.Blocked());
@@ -98,7 +89,7 @@ TEST(NodePlanTest, NamesWhoKeepsAModeFromChanging) {
 }
 
 TEST(NodePlanTest, RefusesAGpuThatFellOffTheBus) {
-  model::Inventory node = Node({model::Gpu{}});
+  model::Inventory node = NodeOf({model::Gpu{}});
   node.gpus[0].faults.push_back({model::FaultKind::kLost, "fell off the bus"});
   const NodePlan plan = PlanNode(node, {Mode(node, 0, true)});
   EXPECT_TRUE(plan.Refused());
@@ -109,21 +100,21 @@ TEST(NodePlanTest, RefusesAGpuThatFellOffTheBus) {
 }
 
 TEST(NodePlanTest, GoesBackToExactPlaces) {
-  const model::Inventory before = Node({GpuWith(kA100, "3g.20gb@4 1g.5gb@1 2g.10gb@2[]")});
+  const model::Inventory before = NodeOf({GpuWith(kA100, "3g.20gb@4 1g.5gb@1 2g.10gb@2[]")});
   EXPECT_EQ(ExactText(before, before), "=1g.5gb@1 =2g.10gb@2 =3g.20gb@4");
 }
 
 TEST(NodePlanTest, GoesBackFromAHalfMadeLayout) {
-  const model::Inventory before = Node({GpuWith(kA100, "3g.20gb@0 1g.5gb@4 1g.5gb@5")});
-  EXPECT_EQ(ExactText(before, Node({GpuWith(kA100, "1g.5gb@0[] 1g.5gb@4*")})),
+  const model::Inventory before = NodeOf({GpuWith(kA100, "3g.20gb@0 1g.5gb@4 1g.5gb@5")});
+  EXPECT_EQ(ExactText(before, NodeOf({GpuWith(kA100, "1g.5gb@0[] 1g.5gb@4*")})),
             "=1g.5gb@4 -1g.5gb@0 +3g.20gb@0 +1g.5gb@5");
-  EXPECT_EQ(ExactText(before, Node({GpuWith(kA100, "3g.20gb@0[1,1] 1g.5gb@4[] 1g.5gb@5")})),
+  EXPECT_EQ(ExactText(before, NodeOf({GpuWith(kA100, "3g.20gb@0[1,1] 1g.5gb@4[] 1g.5gb@5")})),
             "=3g.20gb@0[-1 -1 +3] =1g.5gb@4[+1] =1g.5gb@5");
 }
 
 TEST(NodePlanTest, DoesNotGoBackOverWorkThatBegan) {
-  const model::Inventory before = Node({GpuWith(kA100, "3g.20gb@0")});
-  const model::Inventory now = Node({GpuWith(kA100, "1g.5gb@0*")});
+  const model::Inventory before = NodeOf({GpuWith(kA100, "3g.20gb@0")});
+  const model::Inventory now = NodeOf({GpuWith(kA100, "1g.5gb@0*")});
   const NodePlan plan = PlanNode(now, {AsItIs(before.gpus[0])});
   EXPECT_TRUE(plan.Blocked());
   EXPECT_EQ(AllReasons(now, plan),
@@ -131,11 +122,11 @@ TEST(NodePlanTest, DoesNotGoBackOverWorkThatBegan) {
 }
 
 TEST(NodePlanTest, LeavesWhatSomebodyHoldsWithoutHavingStartedAnything) {
-  model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0 1g.5gb@6")});
+  model::Inventory node = NodeOf({GpuWith(kA100, "1g.5gb@0 1g.5gb@6")});
   node.gpus[0].uuid = model::GpuUuid("GPU-a");
   const model::ProfileId profile = node.gpus[0].mig->instances[0].profile;
-  const model::PinnedInstances pinned = {
-      {{model::GpuUuid("GPU-a"), profile, 0}, "pod default/train (main)"}};
+  const model::PinnedParts pinned = {
+      {{{model::GpuUuid("GPU-a"), profile, 0}, "pod default/train (main)"}}, {}};
   const NodePlan one = PlanNode(node, {Target(node, 0, "1g.5gb")}, pinned);
   const auto& kept = std::get<model::GpuPlan>(one.gpus[0].plan).layout.kept;
   ASSERT_EQ(kept.size(), 1U);
@@ -151,18 +142,44 @@ TEST(NodePlanTest, LeavesWhatSomebodyHoldsWithoutHavingStartedAnything) {
       << "MIG cannot be turned off under it";
 }
 
-TEST(NodePlanTest, LeavesTheComputeInstancesOfWhatSomebodyHolds) {
-  model::Inventory node = Node({GpuWith(kA100, "3g.20gb@0[1,2]")});
+TEST(NodePlanTest, LeavesAGpuThatSomebodyHoldsAsAWholeWithoutHavingStartedAnything) {
+  model::Inventory node = NodeOf({ProductGpu(kA100), ProductGpu(kA100)});
   node.gpus[0].uuid = model::GpuUuid("GPU-a");
-  const model::PinnedInstances pinned = {
-      {{model::GpuUuid("GPU-a"), node.gpus[0].mig->instances[0].profile, 0}, "a pod"}};
+  node.gpus[1].uuid = model::GpuUuid("GPU-b");
+  const model::PinnedParts pinned = {{},
+                                     {{model::GpuUuid("GPU-a"), "pod default/train (main)"},
+                                      {model::GpuUuid("GPU-a"), "pod b/c (d)"}}};
+  const NodePlan plan =
+      PlanNode(node, {Target(node, 0, "7g.40gb"), Target(node, 1, "7g.40gb")}, pinned);
+  EXPECT_TRUE(plan.Blocked());
+  EXPECT_EQ(AllReasons(node, plan),
+            (std::vector<std::string>{
+                "GPU 0 is held by pod default/train (main), though nothing runs on it",
+                "GPU 0 is held by pod b/c (d), though nothing runs on it"}));
+  EXPECT_TRUE(WithoutResets(plan).Blocked()) << "the ledger would refuse to have it asked for";
+  EXPECT_FALSE(PlanNode(node, {Mode(node, 0, false)}, pinned).Blocked()) << "nothing changes";
+
+  node.gpus[0].processes.push_back({});
+  node.gpus[0].processes[0].pid = model::Pid(100);
+  node.gpus[0].processes[0].name = "python3";
+  EXPECT_EQ(AllReasons(node, PlanNode(node, {Target(node, 0, "7g.40gb")}, pinned)),
+            (std::vector<std::string>{
+                "GPU 0 is held by pod default/train (main)", "GPU 0 is held by pod b/c (d)",
+                "GPU 0: its MIG mode cannot change while pid 100 (python3) uses it"}));
+}
+
+TEST(NodePlanTest, LeavesTheComputeInstancesOfWhatSomebodyHolds) {
+  model::Inventory node = NodeOf({GpuWith(kA100, "3g.20gb@0[1,2]")});
+  node.gpus[0].uuid = model::GpuUuid("GPU-a");
+  const model::PinnedParts pinned = {
+      {{{model::GpuUuid("GPU-a"), node.gpus[0].mig->instances[0].profile, 0}, "a pod"}}, {}};
   EXPECT_TRUE(PlanNode(node, {Target(node, 0, "3g.20gb")}, pinned).Blocked());
   EXPECT_FALSE(PlanNode(node, {Target(node, 0, "1c.3g.20gb, 2c.3g.20gb")}, pinned).Blocked());
 }
 
 TEST(NodePlanTest, IsAppliedWhereverDevicesAreAndOnlyIfNothingIsLeftOver) {
   const auto applied = [](const model::Gpu& gpu, const std::string& devices) {
-    const model::Inventory node = Node({gpu});
+    const model::Inventory node = NodeOf({gpu});
     return IsApplied(node, Target(node, 0, devices));
   };
   EXPECT_TRUE(applied(GpuWith(kA100, "3g.20gb@4 1g.5gb@3"), "1g.5gb, 3g.20gb"));
@@ -170,12 +187,12 @@ TEST(NodePlanTest, IsAppliedWhereverDevicesAreAndOnlyIfNothingIsLeftOver) {
   EXPECT_FALSE(applied(GpuWith(kA100, "3g.20gb@4 1g.5gb@3"), "3g.20gb"));
   EXPECT_FALSE(applied(GpuWith(kA100, "3g.20gb@4 1g.5gb@3[]"), "3g.20gb"));
   EXPECT_FALSE(applied(ProductGpu(kA100), "")) << "MIG is off";
-  const model::Inventory off = Node({ProductGpu(kA100), ProductGpu("T4")});
+  const model::Inventory off = NodeOf({ProductGpu(kA100), ProductGpu("T4")});
   EXPECT_TRUE(IsApplied(off, NodeGoal{Mode(off, 0, false), Mode(off, 1, false)}));
 }
 
 TEST(NodePlanTest, TakesNothingUnreadForAbsent) {
-  model::Inventory node = Node({GpuWith(kA100, "3g.20gb@4")});
+  model::Inventory node = NodeOf({GpuWith(kA100, "3g.20gb@4")});
   node.gpus[0].processes_error = base::Error(base::ErrorCode::kInternal, "list: Unknown Error");
   EXPECT_TRUE(IsApplied(node, Target(node, 0, "3g.20gb")));
   EXPECT_FALSE(PlanNode(node, {Target(node, 0, "3g.20gb, 1g.5gb")}).Blocked())
@@ -192,7 +209,7 @@ TEST(NodePlanTest, TakesNothingUnreadForAbsent) {
 }
 
 TEST(NodePlanTest, DividesNoInstanceAnewUnderUnknownHolders) {
-  model::Inventory node = Node({GpuWith(kA100, "3g.20gb@4")});
+  model::Inventory node = NodeOf({GpuWith(kA100, "3g.20gb@4")});
   node.gpus[0].processes_error = base::Error(base::ErrorCode::kInternal, "list: Unknown Error");
   const NodePlan plan = PlanNode(node, {Target(node, 0, "3 x 1c.3g.20gb")});
   EXPECT_TRUE(plan.Refused() || plan.Blocked());
@@ -201,14 +218,14 @@ TEST(NodePlanTest, DividesNoInstanceAnewUnderUnknownHolders) {
 }
 
 TEST(NodePlanTest, AResetThatIsLeftOutHelpsNoInstanceInUse) {
-  const model::Inventory node = Node({GpuWith(kA100, "1g.5gb@0*")});
+  const model::Inventory node = NodeOf({GpuWith(kA100, "1g.5gb@0*")});
   const NodePlan plan = WithoutResets(PlanNode(node, {Mode(node, 0, false)}));
   EXPECT_TRUE(plan.Blocked()) << "the mode could wait, but the instance goes now";
   EXPECT_FALSE(std::get<model::GpuPlan>(plan.gpus[0].plan).blockers.empty()) << "and says for whom";
 }
 
 TEST(NodePlanTest, ChangesNoModeUnderUnknownHolders) {
-  model::Inventory node = Node({ProductGpu("H200"), ProductGpu(kA100)});
+  model::Inventory node = NodeOf({ProductGpu("H200"), ProductGpu(kA100)});
   for (model::Gpu& gpu : node.gpus)
     gpu.processes_error = base::Error(base::ErrorCode::kInternal, "list: Unknown Error");
   EXPECT_TRUE(PlanNode(node, {Mode(node, 0, true)}).Blocked());
@@ -218,7 +235,7 @@ TEST(NodePlanTest, ChangesNoModeUnderUnknownHolders) {
 }
 
 TEST(NodePlanTest, NamesWhoCannotBeSeen) {
-  model::Inventory node = Node({GpuWith(kA100, "3g.20gb@4")});
+  model::Inventory node = NodeOf({GpuWith(kA100, "3g.20gb@4")});
   node.gpus[0].hidden_holders = {{model::GpuInstanceId(1), model::Bytes(std::uint64_t{7} << 29)}};
   const NodePlan plan = PlanNode(node, {Target(node, 0, "7g.40gb")});
   EXPECT_TRUE(plan.Blocked());
@@ -231,7 +248,7 @@ TEST(NodePlanTest, NamesWhoCannotBeSeen) {
 
 // Names mean nothing while the driver does not tell what it can make.
 TEST(NodePlanTest, LeavesInstancesForLater) {
-  model::Inventory node = Node({ProductGpu(kA100)});
+  model::Inventory node = NodeOf({ProductGpu(kA100)});
   node.gpus[0].mig->profiles.clear();
   GpuTarget target = Mode(node, 0, true);
   target.instances_later = true;

@@ -17,14 +17,14 @@ namespace {
 
 using base::Result;
 
-ChangeEnd Failed(base::Error error, ChangeStatus status) {
+ChangeEnd ChangeFailed(base::Error error, ChangeStatus status) {
   ChangeEnd end;
   end.status = status;
   end.error = std::move(error);
   return end;
 }
 
-ChangeEnd Failed(const base::Error& error) { return Failed(error, StatusOf(error)); }
+ChangeEnd ChangeFailed(const base::Error& error) { return ChangeFailed(error, StatusOf(error)); }
 
 ChangeEnd EndOf(ApplyReport report) {
   ChangeEnd end;
@@ -36,7 +36,7 @@ ChangeEnd EndOf(ApplyReport report) {
   return end;
 }
 
-ApplyReport AsItIs(model::Inventory node) {
+ApplyReport UnchangedReport(model::Inventory node) {
   ApplyReport report;
   report.after = std::move(node);
   return report;
@@ -83,11 +83,11 @@ class ChangeProcedure::Once {
     std::optional<ChangeLock> lock;
     if (order_.lock) {
       Result<ChangeLock> acquired = ChangeLock::Acquire(*order_.lock);
-      if (!acquired.ok()) return Failed(acquired.error(), ChangeStatus::kBlocked);
+      if (!acquired.ok()) return ChangeFailed(acquired.error(), ChangeStatus::kBlocked);
       lock.emplace(*std::move(acquired));
     }
     if (const Result<void> hook = RunHooks("apply-start"); !hook.ok()) {
-      return Failed(hook.error(), ChangeStatus::kFailed);
+      return ChangeFailed(hook.error(), ChangeStatus::kFailed);
     }
     ChangeEnd end = Steps();
     // Only now: between the steps a GPU is empty, and a reboot must not bring that back.
@@ -131,30 +131,30 @@ class ChangeProcedure::Once {
       agreed_ = std::move(agreement.steps);
     }
     const Result<NodeGoal> goal = order_.goal(node);
-    if (!goal.ok()) return Failed(goal.error(), ChangeStatus::kInvalid);
+    if (!goal.ok()) return ChangeFailed(goal.error(), ChangeStatus::kInvalid);
     if (order_.in_steps) {
       const auto differences = Differences(node, *goal, modes);
-      if (!differences.ok()) return Failed(differences.error(), ChangeStatus::kFailed);
+      if (!differences.ok()) return ChangeFailed(differences.error(), ChangeStatus::kFailed);
       Debug(fmt::format("{} of {} GPUs have other {}", differences->size(), goal->size(),
                         modes ? "modes" : "devices"));
       const bool same = modes ? differences->empty() : IsApplied(node, *goal);
       if (same) return AsWanted(std::move(node), modes);
     }
     if (const Result<void> ready = Prepare(modes, hook_point); !ready.ok()) {
-      return Failed(ready.error(), ChangeStatus::kFailed);
+      return ChangeFailed(ready.error(), ChangeStatus::kFailed);
     }
     return Change(modes);
   }
 
   static ChangeEnd Undecided(model::Inventory node) {
-    ApplyReport report = AsItIs(std::move(node));
+    ApplyReport report = UnchangedReport(std::move(node));
     report.outdated = true;
     return EndOf(std::move(report));
   }
 
   ChangeEnd AsWanted(model::Inventory node, bool modes) {
     if (!modes) applied_ = node;
-    ApplyReport report = AsItIs(std::move(node));
+    ApplyReport report = UnchangedReport(std::move(node));
     report.applied = true;
     return EndOf(std::move(report));
   }
@@ -178,7 +178,7 @@ class ChangeProcedure::Once {
     if (order_.guards.gate) options.gate = order_.guards.gate;
     Result<ApplyReport> report =
         Apply(owner_.reader_, owner_.control_, order_.goal, options, order_.progress, order_.stop);
-    if (!report.ok()) return Failed(Invalid(report.error()));
+    if (!report.ok()) return ChangeFailed(Invalid(report.error()));
     if (report->applied) {
       applied_ = report->after;
     } else if (report->reset_required) {
@@ -196,7 +196,7 @@ class ChangeProcedure::Once {
     if (modes && order_.modes && through_pci) {
       end = ModesThroughPci(hook_point);
     } else {
-      end = Failed(model::WhyNoDriver(node));
+      end = ChangeFailed(model::WhyNoDriver(node));
     }
     end.driver_loaded = !through_pci;
     return end;
@@ -205,28 +205,28 @@ class ChangeProcedure::Once {
   ChangeEnd ModesThroughPci(std::string_view hook_point) {
     const hw::PciMigOptions pci = PciOptions(owner_.options_);
     Result<model::Inventory> node = LookWithoutDriver(pci);
-    if (!node.ok()) return Failed(node.error(), ChangeStatus::kFailed);
+    if (!node.ok()) return ChangeFailed(node.error(), ChangeStatus::kFailed);
     const Result<NodeGoal> goal = order_.modes(*node);
-    if (!goal.ok()) return Failed(goal.error(), ChangeStatus::kInvalid);
+    if (!goal.ok()) return ChangeFailed(goal.error(), ChangeStatus::kInvalid);
     const std::vector<GpuReport> why = OutOfReach(*node, *goal);
     if (order_.in_steps && why.empty()) {
       const auto differences = Differences(*node, *goal, true);
-      if (!differences.ok()) return Failed(differences.error(), ChangeStatus::kFailed);
+      if (!differences.ok()) return ChangeFailed(differences.error(), ChangeStatus::kFailed);
       if (differences->empty()) return AsWanted(*std::move(node), true);
     }
     const bool none_in_reach = !why.empty() && why.size() == goal->size();
     if (none_in_reach && order_.in_steps) {
-      return Failed(
+      return ChangeFailed(
           base::Error(base::ErrorCode::kNoDriver, base::Join(ErrorTexts(why, *node), "; ")),
           ChangeStatus::kNoDriver);
     }
     if (const Result<void> hook = RunHooks(hook_point); !hook.ok()) {
-      return Failed(hook.error(), ChangeStatus::kFailed);
+      return ChangeFailed(hook.error(), ChangeStatus::kFailed);
     }
     if (order_.through_pci) order_.through_pci();
     Result<ApplyReport> report = ApplyModesWithoutDriver(*node, *goal, order_.options.skip_reset,
                                                          pci, order_.progress, *order_.stop);
-    if (!report.ok()) return Failed(report.error(), ChangeStatus::kFailed);
+    if (!report.ok()) return ChangeFailed(report.error(), ChangeStatus::kFailed);
     ChangeEnd end = EndOf(*std::move(report));
     // Something failed: that a reset is still to come says less.
     if (!end.Done() && end.report->Failed()) end.status = ChangeStatus::kNotApplied;
@@ -272,7 +272,7 @@ class ChangeProcedure::Once {
   ChangeProcedure& owner_;
   const ChangeOrder& order_;
   std::optional<std::vector<GpuSteps>> agreed_;
-  model::PinnedInstances pinned_;  // of the last look
+  model::PinnedParts pinned_;  // of the last look
   // The node after the last step, to be remembered: as wanted, or with modes that wait.
   std::optional<model::Inventory> applied_, awaited_;
   Tried tried_ = Tried::kEverything;  // of awaited_

@@ -42,7 +42,7 @@ struct Agreement {
 // Who else has a say in a change: the ledger, where an agent keeps one.
 struct ChangeGuards {
   // Instances that somebody was given; empty: none. Asked with each look.
-  std::function<model::PinnedInstances(const model::Inventory& node)> pinned = nullptr;
+  std::function<model::PinnedParts(const model::Inventory& node)> pinned = nullptr;
   // See ApplyOptions::gate.
   ChangeGate gate = nullptr;
 };
@@ -64,8 +64,7 @@ struct ChangeOrder {
   bool in_steps = false;
   std::optional<HookRunner> hooks;
   std::function<base::Result<void>()> before_modes;  // whoever must let go of the GPUs
-  std::function<Agreement(const model::Inventory& node, const model::PinnedInstances& pinned)>
-      agree;
+  std::function<Agreement(const model::Inventory& node, const model::PinnedParts& pinned)> agree;
   Remember remember = Remember::kAwaited;
   // What the next boot selects once the change lasts; absent: as before.
   std::optional<BootSelection> selection;

@@ -51,7 +51,7 @@ base::Result<ChangeOrder> MakeOrder(const RemoteOrder& order,
     made.hooks = std::move(hooks);
   }
   if (order.must_agree) {
-    made.agree = [agreed = order.agreed](const model::Inventory&, const model::PinnedInstances&) {
+    made.agree = [agreed = order.agreed](const model::Inventory&, const model::PinnedParts&) {
       return Agreement{agreed.has_value(), agreed};
     };
   }

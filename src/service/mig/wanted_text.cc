@@ -9,7 +9,7 @@
 
 #include "base/text.h"
 #include "config/problems.h"
-#include "model/mig_wanted.h"
+#include "model/mig/wanted.h"
 
 namespace partita::service::mig {
 

@@ -8,7 +8,7 @@
 
 #include "base/result.h"
 #include "model/inventory.h"
-#include "model/mig_plan.h"
+#include "model/mig/plan.h"
 
 namespace partita::service::mig {
 

@@ -13,7 +13,7 @@ namespace {
 
 using base::Value;
 
-partita::cdi::DeviceNode Node(const std::string& path, std::int64_t minor) {
+partita::cdi::DeviceNode CharacterNode(const std::string& path, std::int64_t minor) {
   partita::cdi::DeviceNode node;
   node.path = path;
   node.major = 195;
@@ -23,14 +23,14 @@ partita::cdi::DeviceNode Node(const std::string& path, std::int64_t minor) {
   return node;
 }
 
-partita::cdi::NodeDevices Sample() {
+partita::cdi::NodeDevices TwoDevices() {
   partita::cdi::NodeDevices node;
-  node.spec.edits.device_nodes = {Node("/dev/nvidiactl", 255)};
+  node.spec.edits.device_nodes = {CharacterNode("/dev/nvidiactl", 255)};
   node.spec.edits.env = {"NVIDIA_VISIBLE_DEVICES=void"};
   for (const int index : {0, 1}) {
     partita::cdi::Device device;
     device.name = fmt::to_string(index);
-    device.edits.device_nodes = {Node(fmt::format("/dev/nvidia{}", index), index)};
+    device.edits.device_nodes = {CharacterNode(fmt::format("/dev/nvidia{}", index), index)};
     node.spec.devices.push_back(device);
   }
   return node;
@@ -38,7 +38,7 @@ partita::cdi::NodeDevices Sample() {
 
 Value Made(const ContainerOrder& order, const Grant& grant) {
   const base::Result<std::string> text = MakeConfig(
-      order, grant, Sample(), {}, [](const std::string&) -> base::Result<base::FileFacts> {
+      order, grant, TwoDevices(), {}, [](const std::string&) -> base::Result<base::FileFacts> {
         return base::FileFacts{.mode = S_IFCHR | 0666};
       });
   EXPECT_TRUE(text.ok()) << text.error().ToString();

@@ -12,7 +12,7 @@ using partita::cdi::DeviceNode;
 using partita::cdi::DeviceRow;
 using partita::cdi::NodeDevices;
 
-DeviceNode Node(const std::string& path) {
+DeviceNode NodeAt(const std::string& path) {
   DeviceNode node;
   node.path = path;
   return node;
@@ -32,22 +32,22 @@ void Offer(NodeDevices& node,
 // GPU 0 whole, GPU 1 divided, GPU 2 in MIG mode without a device, GPU 3 broken.
 NodeDevices Sample() {
   NodeDevices node;
-  node.spec.edits.device_nodes = {Node("/dev/nvidiactl")};
-  Offer(node, {}, "0", {Node("/dev/nvidia0")});
+  node.spec.edits.device_nodes = {NodeAt("/dev/nvidiactl")};
+  Offer(node, {}, "0", {NodeAt("/dev/nvidia0")});
   DeviceRow gpu;
   gpu.index = 1;
   gpu.mig_enabled = true;
-  Offer(node, gpu, "1", {Node("/dev/nvidia1")});
+  Offer(node, gpu, "1", {NodeAt("/dev/nvidia1")});
   for (const std::uint32_t slot : {0U, 1U}) {
     DeviceRow slice = gpu;
     DeviceRow::Mig mig;
     mig.slot = slot;
     slice.mig = mig;
     Offer(node, slice, fmt::format("1:{}", slot),
-          {Node("/dev/nvidia1"), Node(fmt::format("/dev/nvidia-caps/nvidia-cap{}", slot))});
+          {NodeAt("/dev/nvidia1"), NodeAt(fmt::format("/dev/nvidia-caps/nvidia-cap{}", slot))});
   }
   gpu.index = 2;
-  Offer(node, gpu, "2", {Node("/dev/nvidia2")});
+  Offer(node, gpu, "2", {NodeAt("/dev/nvidia2")});
   DeviceRow broken;
   broken.index = 3;
   node.rows.push_back(broken);

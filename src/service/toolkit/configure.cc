@@ -148,9 +148,9 @@ mode_t Umask() {
 }
 
 // `real` is where the path leads: a link is written through, and stays when the file goes.
-base::Result<void> Put(const std::string& path,
-                       const std::string& real,
-                       const std::optional<std::string>& bytes) {
+base::Result<void> PutFile(const std::string& path,
+                           const std::string& real,
+                           const std::optional<std::string>& bytes) {
   if (!bytes) {
     if (unlink(real.c_str()) != 0 && errno != ENOENT)
       return base::ErrnoError(fmt::format("remove {}", real));
@@ -249,12 +249,13 @@ class Work {
 
   base::Result<void> Write() {
     for (; put_ < changes_.size(); ++put_)
-      TRY_VOID(Put(changes_[put_].path, real_[put_], changes_[put_].after));
+      TRY_VOID(PutFile(changes_[put_].path, real_[put_], changes_[put_].after));
     return {};
   }
 
   void TakeBack() {
-    for (std::size_t i = put_; i-- > 0;) (void)Put(changes_[i].path, real_[i], changes_[i].before);
+    for (std::size_t i = put_; i-- > 0;)
+      (void)PutFile(changes_[i].path, real_[i], changes_[i].before);
     for (const std::string& backup : made_) unlink(backup.c_str());
     (void)RememberWritten(state_directory_, before_);
   }

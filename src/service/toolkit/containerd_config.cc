@@ -5,7 +5,7 @@
 
 #include "base/sha256.h"
 #include "base/text.h"
-#include "config/toml_edit.h"
+#include "config/toml/edit.h"
 #include "service/toolkit/containerd_tables.h"
 #include "service/toolkit/engine.h"
 #include "service/toolkit/keyed_documents.h"
@@ -297,10 +297,10 @@ base::Result<TomlText> WithoutCopy(TomlText toml, const FileMemory& memory) {
 
 // Of a file that is not as we left it. A drop-in in which nothing is left but what we wrote above
 // it goes as a whole, if we made it.
-base::Result<void> TakeBack(const FileChange& file,
-                            const FileMemory& memory,
-                            bool is_drop_in,
-                            EnginePlan& plan) {
+base::Result<void> TakeBackFile(const FileChange& file,
+                                const FileMemory& memory,
+                                bool is_drop_in,
+                                EnginePlan& plan) {
   if (!file.before || !memory.written || memory.untouched) return {};
   TRY(toml, TomlText::Parse(*file.before, file.path));
   TomlKeys keys(std::move(toml));
@@ -324,8 +324,8 @@ base::Result<EnginePlan> PlanRemoval(const Source& source,
   if (!memory.config.written && source.version == 1 && source.toml.Find(runtime) != nullptr)
     NoteNotOurs(order.config, plan);
   if (!memory.drop_in.written && texts.drop_in) NoteNotOurs(order.drop_in, plan);
-  TRY_VOID(TakeBack({order.config, texts.config, {}}, memory.config, false, plan));
-  TRY_VOID(TakeBack({order.drop_in, texts.drop_in, {}}, memory.drop_in, true, plan));
+  TRY_VOID(TakeBackFile({order.config, texts.config, {}}, memory.config, false, plan));
+  TRY_VOID(TakeBackFile({order.drop_in, texts.drop_in, {}}, memory.drop_in, true, plan));
   return plan;
 }
 

@@ -8,7 +8,7 @@ namespace {
 constexpr const char* kMain = "/etc/containerd/config.toml";
 constexpr const char* kDropIn = "/etc/containerd/conf.d/99-nvidia.toml";
 
-ConfigureOrder Order() {
+ConfigureOrder ContainerdOrder() {
   return {.runtime_path = "/usr/bin/nvidia-container-runtime", .config = kMain, .drop_in = kDropIn};
 }
 
@@ -35,7 +35,8 @@ After Apply(const std::optional<std::string>& main,
 }
 
 std::string ErrorOf(std::string main) {
-  const base::Result<EnginePlan> plan = PlanContainerd(std::move(main), std::nullopt, Order());
+  const base::Result<EnginePlan> plan =
+      PlanContainerd(std::move(main), std::nullopt, ContainerdOrder());
   return plan.ok() ? "" : plan.error().ToString();
 }
 
@@ -57,7 +58,7 @@ version = 2
 )";
 
 TEST(Containerd, InheritsSystemdCgroup) {
-  const After after = Apply(std::string(kSystemd), std::nullopt, Order());
+  const After after = Apply(std::string(kSystemd), std::nullopt, ContainerdOrder());
   std::string main(kSystemd);
   main.insert(main.find("version = 2\n") + 12, "imports = [\"/etc/containerd/conf.d/*.toml\"]\n");
   EXPECT_EQ(after.main, main);
@@ -83,7 +84,7 @@ TEST(Containerd, SecondRunIsNoChange) {
                                             "version = 3\n"};
   for (const std::string& file : files) {
     for (const bool everything : {false, true}) {
-      ConfigureOrder order = Order();
+      ConfigureOrder order = ContainerdOrder();
       order.set_as_default = order.enable_cdi = everything;
       const After once = Apply(file, std::nullopt, order);
       const base::Result<EnginePlan> again = PlanContainerd(once.main, once.drop_in, order);
@@ -94,12 +95,12 @@ TEST(Containerd, SecondRunIsNoChange) {
 }
 
 TEST(Containerd, ByVersion) {
-  const After newest = Apply("version = 3\n", std::nullopt, Order());
+  const After newest = Apply("version = 3\n", std::nullopt, ContainerdOrder());
   EXPECT_NE(newest.drop_in->find("version = 3\n"), std::string::npos);
   EXPECT_NE(
       newest.drop_in->find("[plugins.\"io.containerd.cri.v1.runtime\".containerd.runtimes.nvidia]"),
       std::string::npos);
-  const After empty = Apply(std::nullopt, std::nullopt, Order());
+  const After empty = Apply(std::nullopt, std::nullopt, ContainerdOrder());
   EXPECT_EQ(*empty.main, "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n");
   EXPECT_EQ(Body(empty.drop_in), R"(version = 2
 
@@ -115,7 +116,8 @@ TEST(Containerd, ByVersion) {
 [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc]
   runtime_type = "io.containerd.runc.v2"
 )");
-  const After old = Apply("[plugins.cri]\n  sandbox_image = \"x\"\n", std::nullopt, Order());
+  const After old =
+      Apply("[plugins.cri]\n  sandbox_image = \"x\"\n", std::nullopt, ContainerdOrder());
   EXPECT_EQ(old.drop_in, std::nullopt);
   EXPECT_EQ(*old.main, R"([plugins.cri]
   sandbox_image = "x"
@@ -138,16 +140,17 @@ TEST(Containerd, RuncStaysWhereTheFileNamesNoRuntime) {
   const std::string table = "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]";
   const std::string ours =
       "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.nvidia]\nruntime_type = \"a\"\n";
-  EXPECT_NE(Apply("version = 2\n", std::nullopt, Order()).drop_in->find(table), std::string::npos);
-  EXPECT_NE(Apply("version = 2\n" + ours, std::nullopt, Order()).drop_in->find(table),
+  EXPECT_NE(Apply("version = 2\n", std::nullopt, ContainerdOrder()).drop_in->find(table),
+            std::string::npos);
+  EXPECT_NE(Apply("version = 2\n" + ours, std::nullopt, ContainerdOrder()).drop_in->find(table),
             std::string::npos);
   const std::string crun =
       "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.crun]\n";
-  EXPECT_EQ(Apply(crun, std::nullopt, Order()).drop_in->find(table), std::string::npos);
+  EXPECT_EQ(Apply(crun, std::nullopt, ContainerdOrder()).drop_in->find(table), std::string::npos);
 }
 
 TEST(Containerd, CdiOfVersionOneIsInThePluginItself) {
-  ConfigureOrder order = Order();
+  ConfigureOrder order = ContainerdOrder();
   order.enable_cdi = true;
   const After after = Apply("[plugins.cri]\n", std::nullopt, order);
   EXPECT_TRUE(after.main->starts_with("[plugins.cri]\n  enable_cdi = true\n")) << *after.main;
@@ -155,7 +158,7 @@ TEST(Containerd, CdiOfVersionOneIsInThePluginItself) {
 
 // Unlike NVIDIA's program, which takes it back: whoever configures again may not know of it.
 TEST(Containerd, ADefaultStaysUntilUndo) {
-  ConfigureOrder order = Order();
+  ConfigureOrder order = ContainerdOrder();
   order.set_as_default = true;
   const After once = Apply(std::string(kSystemd), std::nullopt, order);
   EXPECT_NE(once.drop_in->find("default_runtime_name = \"nvidia\""), std::string::npos);
@@ -164,7 +167,7 @@ TEST(Containerd, ADefaultStaysUntilUndo) {
   for (const bool untouched : {false, true}) {
     memory.drop_in.written = memory.drop_in.created = true;
     memory.drop_in.untouched = untouched;
-    EXPECT_EQ(Apply(once.main, once.drop_in, Order(), memory).drop_in, once.drop_in);
+    EXPECT_EQ(Apply(once.main, once.drop_in, ContainerdOrder(), memory).drop_in, once.drop_in);
   }
 }
 
@@ -172,10 +175,11 @@ TEST(Containerd, ADropInOfOthersIsEdited) {
   const std::string other =
       "version = 2\n[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.kata]\n"
       "  runtime_type = 'k'\n";
-  EXPECT_TRUE(Apply(std::string(kSystemd), other, Order()).drop_in->starts_with(other));
+  EXPECT_TRUE(Apply(std::string(kSystemd), other, ContainerdOrder()).drop_in->starts_with(other));
   EngineMemory memory;
   memory.drop_in = {.written = true, .created = true};
-  EXPECT_TRUE(Apply(std::string(kSystemd), other, Order(), memory).drop_in->starts_with(other));
+  EXPECT_TRUE(
+      Apply(std::string(kSystemd), other, ContainerdOrder(), memory).drop_in->starts_with(other));
 }
 
 TEST(Containerd, CopiesFromDefault) {
@@ -184,7 +188,7 @@ TEST(Containerd, CopiesFromDefault) {
       "default_runtime_name = \"foo\"\n"
       "runtimes.runc.runtime_type = \"a\"\nruntimes.foo.runtime_type = \"b\"\n"
       "runtimes.foo.options.X = 1\n",
-      std::nullopt, Order());
+      std::nullopt, ContainerdOrder());
   EXPECT_NE(after.drop_in->find("runtimes.nvidia]\nruntime_type = \"b\"\n"), std::string::npos)
       << *after.drop_in;
   EXPECT_NE(after.drop_in->find("runtimes.nvidia.options]\nX = 1\n"), std::string::npos);
@@ -195,7 +199,7 @@ TEST(Containerd, EmptyTypeReplaced) {
   const After after = Apply(
       "version = 2\n"
       "[plugins.\"io.containerd.grpc.v1.cri\".containerd.runtimes.runc]\nruntime_type = \"\"\n",
-      std::nullopt, Order());
+      std::nullopt, ContainerdOrder());
   EXPECT_NE(after.drop_in->find("runtimes.nvidia]\nruntime_type = \"io.containerd.runc.v2\"\n"),
             std::string::npos)
       << *after.drop_in;
@@ -205,9 +209,10 @@ TEST(Containerd, AnImportThatIsThereIsEnough) {
   for (const char* import : {"\"/etc/containerd/conf.d/*.toml\"", "'conf.d/*.toml'",
                              "\"/etc/containerd/conf.d/99-nvidia.toml\""}) {
     const std::string main = fmt::format("version = 2\nimports = [{}]\n", import);
-    EXPECT_EQ(Apply(main, std::nullopt, Order()).main, main);
+    EXPECT_EQ(Apply(main, std::nullopt, ContainerdOrder()).main, main);
   }
-  const After other = Apply("version = 2\nimports = [\"/run/x.toml\"]\n", std::nullopt, Order());
+  const After other =
+      Apply("version = 2\nimports = [\"/run/x.toml\"]\n", std::nullopt, ContainerdOrder());
   EXPECT_EQ(*other.main,
             "version = 2\nimports = [\"/run/x.toml\", \"/etc/containerd/conf.d/*.toml\"]\n");
   ASSERT_EQ(other.notes.size(), 1U);
@@ -217,7 +222,7 @@ TEST(Containerd, AnImportThatIsThereIsEnough) {
 TEST(Containerd, TablesOfVersionTwoWithoutAVersionGetIt) {
   const After after = Apply(
       "[plugins.\"io.containerd.grpc.v1.cri\".containerd]\n  default_runtime_name = \"runc\"\n",
-      std::nullopt, Order());
+      std::nullopt, ContainerdOrder());
   EXPECT_TRUE(after.main->starts_with(
       "version = 2\nimports = [\"/etc/containerd/conf.d/*.toml\"]\n[plugins.\"io"))
       << *after.main;
@@ -229,13 +234,13 @@ TEST(Containerd, TablesOfVersionTwoWithoutAVersionGetIt) {
 }
 
 TEST(Containerd, ADisabledPluginIsTold) {
-  const After after = Apply("disabled_plugins = [\"cri\"]\n", std::nullopt, Order());
+  const After after = Apply("disabled_plugins = [\"cri\"]\n", std::nullopt, ContainerdOrder());
   ASSERT_EQ(after.notes.size(), 1U);
   EXPECT_NE(after.notes[0].find("disables \"cri\""), std::string::npos);
 }
 
 TEST(Containerd, TheDumpIsTheSource) {
-  ConfigureOrder order = Order();
+  ConfigureOrder order = ContainerdOrder();
   order.dump =
       "version = 3\n[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.runc]\n"
       "  runtime_type = 'x'\n";

@@ -56,7 +56,7 @@ base::Result<void> CheckTables(const TomlText& toml, const std::string& file) {
   return {};
 }
 
-void Put(std::vector<Setting>& settings, const TomlPath& path, std::string value) {
+void PutSetting(std::vector<Setting>& settings, const TomlPath& path, std::string value) {
   const auto found = std::find_if(settings.begin(), settings.end(),
                                   [&](const Setting& each) { return each.path == path; });
   if (found != settings.end()) {
@@ -96,8 +96,8 @@ std::vector<Setting> RuntimeSettings(const Node& model, int version, const std::
   } else if (type->value == "\"\"") {
     type->value = TomlQuotedText(kDefaultType);
   }
-  Put(settings, {"options", "BinaryName"}, TomlQuotedText(path));
-  if (version == 1) Put(settings, {"options", "Runtime"}, TomlQuotedText(path));
+  PutSetting(settings, {"options", "BinaryName"}, TomlQuotedText(path));
+  if (version == 1) PutSetting(settings, {"options", "Runtime"}, TomlQuotedText(path));
   return settings;
 }
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "config/toml_edit.h"
+#include "config/toml/edit.h"
 #include "service/toolkit/engine.h"
 #include "service/toolkit/kept_keys.h"
 

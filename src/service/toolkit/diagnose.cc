@@ -10,7 +10,7 @@
 
 #include "base/json.h"
 #include "base/text.h"
-#include "config/toml_edit.h"
+#include "config/toml/edit.h"
 #include "hw/device_nodes.h"
 #include "service/toolkit/mends.h"
 
@@ -20,7 +20,6 @@ namespace {
 using Findings = std::vector<Finding>;
 
 constexpr std::string_view kSpecFile = "/var/run/cdi/nvidia.yaml";
-constexpr std::string_view kKind = "nvidia.com/gpu";
 
 void Good(Findings& out, std::string id, std::string what) {
   out.push_back({std::move(id), std::move(what), "", Level::kGood});
@@ -218,7 +217,7 @@ void CheckSpecs(const HostFacts& facts, Findings& out) {
       Bad(out, "cdi-mode",
           fmt::format("others than root may change {}, and so choose what runs as root", spec.path),
           CloseFile(spec.path));
-    if (spec.kind != kKind) continue;
+    if (spec.kind != kGpuKind) continue;
     any = true;
     if (!spec.missing.empty()) {
       Bad(out, "cdi-stale",
@@ -232,14 +231,14 @@ void CheckSpecs(const HostFacts& facts, Findings& out) {
     CheckSpecVersion(facts, spec, out);
   }
   if (!any)
-    Warn(out, "cdi", fmt::format("no CDI file has devices of {}", kKind), Generate(kSpecFile));
+    Warn(out, "cdi", fmt::format("no CDI file has devices of {}", kGpuKind), Generate(kSpecFile));
 }
 
 // podman 4.3.1 was seen to pass over the folder below /etc.
 void CheckHookFiles(const HostFacts& facts, Findings& out) {
   const EngineFacts* podman = FindEngine(facts, Engine::kPodman);
   const bool has_spec = std::any_of(facts.specs.begin(), facts.specs.end(),
-                                    [](const SpecFacts& spec) { return spec.kind == kKind; });
+                                    [](const SpecFacts& spec) { return spec.kind == kGpuKind; });
   for (const std::string& path : facts.hook_files) {
     if (has_spec) {
       out.push_back({"hooks.d",

@@ -58,7 +58,7 @@ class DaemonFile {
   Value meaning_;
 };
 
-base::Result<void> AddRuntime(DaemonFile& file, const ConfigureOrder& order) {
+base::Result<void> SetRuntime(DaemonFile& file, const ConfigureOrder& order) {
   const Path entry = {"runtimes", order.runtime_name};
   if (file.Find(entry) == nullptr) {
     Value runtime = Value::Map();
@@ -73,7 +73,7 @@ base::Result<void> AddRuntime(DaemonFile& file, const ConfigureOrder& order) {
   return {};
 }
 
-struct Edited {
+struct EditedDaemonFile {
   std::string text;
   std::vector<KeptKey> keys;
 };
@@ -95,25 +95,26 @@ base::Result<config::JsonText> Parse(std::string_view text) {
   return json;
 }
 
-base::Result<Edited> Edit(std::string_view text,
-                          const ConfigureOrder& order,
-                          const FileMemory& memory) {
+base::Result<EditedDaemonFile> Edit(std::string_view text,
+                                    const ConfigureOrder& order,
+                                    const FileMemory& memory) {
   TRY(json, Parse(text));
   const JsonKeys before(json);
   DaemonFile file(std::move(json));
-  TRY_VOID(AddRuntime(file, order));
+  TRY_VOID(SetRuntime(file, order));
   TRY(edited, file.Finish());
   TRY(after, config::JsonText::Parse(edited));
-  return Edited{std::move(edited), KeepKeys(before, JsonKeys(std::move(after)),
-                                            Candidates(before, order.runtime_name), memory.keys)};
+  return EditedDaemonFile{std::move(edited),
+                          KeepKeys(before, JsonKeys(std::move(after)),
+                                   Candidates(before, order.runtime_name), memory.keys)};
 }
 
 // Of a file that is not as we left it; nothing where it is.
-base::Result<void> TakeBack(std::string_view text,
-                            const ConfigureOrder& order,
-                            const FileMemory& memory,
-                            FileChange& change,
-                            EnginePlan& plan) {
+base::Result<void> TakeBackKeys(std::string_view text,
+                                const ConfigureOrder& order,
+                                const FileMemory& memory,
+                                FileChange& change,
+                                EnginePlan& plan) {
   TRY(json, Parse(text));
   JsonKeys keys(std::move(json));
   if (!memory.written) {
@@ -149,8 +150,9 @@ base::Result<EnginePlan> PlanDocker(std::optional<std::string> daemon_json,
   FileChange change = {order.config, daemon_json, daemon_json};
   base::Result<void> done;
   if (order.undo) {
-    done = TakeBack(text, order, memory.config, change, plan);
-  } else if (base::Result<Edited> edited = Edit(text, order, memory.config); edited.ok()) {
+    done = TakeBackKeys(text, order, memory.config, change, plan);
+  } else if (base::Result<EditedDaemonFile> edited = Edit(text, order, memory.config);
+             edited.ok()) {
     change.after = mark + edited->text;
     change.memory.keys = std::move(edited->keys);
   } else {

@@ -5,11 +5,11 @@
 namespace partita::service::toolkit {
 namespace {
 
-ConfigureOrder Order() {
+ConfigureOrder DockerOrder() {
   return {.runtime_path = "nvidia-container-runtime", .config = "/etc/docker/daemon.json"};
 }
 
-std::string After(const std::optional<std::string>& before, const ConfigureOrder& order) {
+std::string DaemonFileAfter(const std::optional<std::string>& before, const ConfigureOrder& order) {
   const base::Result<EnginePlan> plan = PlanDocker(before, order);
   if (!plan.ok()) return plan.error().ToString();
   if (plan->changes.empty()) return before.value_or("absent");
@@ -30,16 +30,16 @@ constexpr std::string_view kFresh =
     "}\n";
 
 TEST(Docker, MakesAFile) {
-  EXPECT_EQ(After(std::nullopt, Order()), kFresh);
-  EXPECT_EQ(After("", Order()), kFresh);
-  EXPECT_EQ(After(" \n", Order()), kFresh);
+  EXPECT_EQ(DaemonFileAfter(std::nullopt, DockerOrder()), kFresh);
+  EXPECT_EQ(DaemonFileAfter("", DockerOrder()), kFresh);
+  EXPECT_EQ(DaemonFileAfter(" \n", DockerOrder()), kFresh);
 }
 
 TEST(Docker, MergesFeatures) {
-  ConfigureOrder order = Order();
+  ConfigureOrder order = DockerOrder();
   order.enable_cdi = true;
   order.set_as_default = true;
-  EXPECT_EQ(After("{\n  \"features\": {\"buildkit\": true}\n}\n", order),
+  EXPECT_EQ(DaemonFileAfter("{\n  \"features\": {\"buildkit\": true}\n}\n", order),
             "{\n"
             "  \"features\": {\"buildkit\": true, \"cdi\": true},\n"
             "  \"runtimes\": {\n"
@@ -54,9 +54,9 @@ TEST(Docker, MergesFeatures) {
 
 TEST(Docker, SecondRunIsNoChange) {
   for (const bool everything : {false, true}) {
-    ConfigureOrder order = Order();
+    ConfigureOrder order = DockerOrder();
     order.set_as_default = order.enable_cdi = everything;
-    const std::string once = After("{\"log-driver\": \"journald\"}", order);
+    const std::string once = DaemonFileAfter("{\"log-driver\": \"journald\"}", order);
     const base::Result<EnginePlan> again = PlanDocker(once, order);
     ASSERT_TRUE(again.ok());
     EXPECT_TRUE(again->changes.empty());
@@ -64,21 +64,21 @@ TEST(Docker, SecondRunIsNoChange) {
 }
 
 TEST(Docker, AnotherDefaultStays) {
-  EXPECT_EQ(After("{\"default-runtime\": \"crun\"}", Order()),
+  EXPECT_EQ(DaemonFileAfter("{\"default-runtime\": \"crun\"}", DockerOrder()),
             "{\"default-runtime\": \"crun\", "
             "\"runtimes\": {\"nvidia\":{\"path\":\"nvidia-container-runtime\",\"args\":[]}}}");
 }
 
 TEST(Docker, ArgumentsOfTheRuntimeStay) {
-  EXPECT_EQ(After("{\"runtimes\": {\"nvidia\": {\"path\": \"/usr/bin/x\", "
-                  "\"runtimeArgs\": [\"--a\"]}}}",
-                  Order()),
+  EXPECT_EQ(DaemonFileAfter("{\"runtimes\": {\"nvidia\": {\"path\": \"/usr/bin/x\", "
+                            "\"runtimeArgs\": [\"--a\"]}}}",
+                            DockerOrder()),
             "{\"runtimes\": {\"nvidia\": {\"path\": \"nvidia-container-runtime\", "
             "\"runtimeArgs\": [\"--a\"]}}}");
 }
 
 TEST(Docker, TheMarkInFrontStays) {
-  const std::string after = After("\xEF\xBB\xBF{}", Order());
+  const std::string after = DaemonFileAfter("\xEF\xBB\xBF{}", DockerOrder());
   EXPECT_TRUE(after.starts_with("\xEF\xBB\xBF{\n    \"runtimes\""));
 }
 
@@ -96,7 +96,7 @@ std::string Undone(const std::string& before, ConfigureOrder order, const std::s
 }
 
 TEST(Docker, PutsItsKeysBack) {
-  ConfigureOrder order = Order();
+  ConfigureOrder order = DockerOrder();
   order.set_as_default = order.enable_cdi = true;
   for (const char* text :
        {"{}\n", "{\"runtimes\": {}, \"features\": {}}",
@@ -107,7 +107,7 @@ TEST(Docker, PutsItsKeysBack) {
 }
 
 TEST(Docker, UndoLeavesWhatSomebodyChangedSince) {
-  ConfigureOrder order = Order();
+  ConfigureOrder order = DockerOrder();
   order.set_as_default = true;
   const std::string text = "{\"default-runtime\": \"kata\"}";
   const base::Result<EnginePlan> plan = PlanDocker(text, order);
@@ -125,37 +125,39 @@ TEST(Docker, UndoLeavesWhatSomebodyChangedSince) {
 }
 
 TEST(Docker, UndoLeavesWhatWasNeverOurs) {
-  ConfigureOrder order = Order();
+  ConfigureOrder order = DockerOrder();
   order.undo = true;
   const base::Result<EnginePlan> plan = PlanDocker(std::string(kFresh), order);
   ASSERT_TRUE(plan.ok());
   EXPECT_TRUE(plan->changes.empty());
   EXPECT_EQ(plan->notes.size(), 1U);
-  EXPECT_EQ(After(std::nullopt, order), "absent");
-  EXPECT_EQ(After("", order), "");
+  EXPECT_EQ(DaemonFileAfter(std::nullopt, order), "absent");
+  EXPECT_EQ(DaemonFileAfter("", order), "");
 }
 
 TEST(Docker, ABadFileIsAnError) {
-  EXPECT_EQ(After("{\"a\": 1,}", Order()),
+  EXPECT_EQ(DaemonFileAfter("{\"a\": 1,}", DockerOrder()),
             "/etc/docker/daemon.json: no valid JSON at byte 8: a key in quotes is expected");
-  EXPECT_EQ(After("[]", Order()), "/etc/docker/daemon.json: the document is no map");
-  EXPECT_EQ(After("{\"runtimes\": []}", Order()),
+  EXPECT_EQ(DaemonFileAfter("[]", DockerOrder()),
+            "/etc/docker/daemon.json: the document is no map");
+  EXPECT_EQ(DaemonFileAfter("{\"runtimes\": []}", DockerOrder()),
             "/etc/docker/daemon.json: runtimes is no map, so runtimes.nvidia cannot be set in it");
-  EXPECT_EQ(PlanDocker("[]", Order()).error().code(), base::ErrorCode::kInvalid);
+  EXPECT_EQ(PlanDocker("[]", DockerOrder()).error().code(), base::ErrorCode::kInvalid);
 }
 
 TEST(Docker, NamesAndPathsAreChecked) {
-  ConfigureOrder order = Order();
+  ConfigureOrder order = DockerOrder();
   order.runtime_name = "a/b";
-  EXPECT_EQ(After("{}", order), "\"a/b\" cannot be a runtime's name");
+  EXPECT_EQ(DaemonFileAfter("{}", order), "\"a/b\" cannot be a runtime's name");
   order.runtime_name = "runc";
-  EXPECT_EQ(After("{}", order), "the runtime runc is the engine's own and stays what it is");
-  order = Order();
+  EXPECT_EQ(DaemonFileAfter("{}", order),
+            "the runtime runc is the engine's own and stays what it is");
+  order = DockerOrder();
   order.runtime_path = "bin/x";
-  EXPECT_EQ(After("{}", order), "\"bin/x\" is no path that begins with \"/\"");
-  order = Order();
+  EXPECT_EQ(DaemonFileAfter("{}", order), "\"bin/x\" is no path that begins with \"/\"");
+  order = DockerOrder();
   order.drop_in = "/x";
-  EXPECT_EQ(After("{}", order), "docker reads one file and no drop-in files");
+  EXPECT_EQ(DaemonFileAfter("{}", order), "docker reads one file and no drop-in files");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@
 #include "base/subprocess.h"
 #include "base/text.h"
 #include "cdi/registry.h"
-#include "config/toml_edit.h"
+#include "config/toml/edit.h"
 #include "hw/device_nodes.h"
 #include "hw/nvml/driver.h"
 #include "hw/nvml/library.h"
@@ -29,8 +29,7 @@ namespace partita::service::toolkit {
 namespace {
 
 constexpr const char* kRuntimeConfig = "/etc/nvidia-container-runtime/config.toml";
-constexpr const char* kKind = "nvidia.com/gpu";
-constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+constexpr std::size_t kMostFileBytes = std::size_t{4} << 20;
 
 // The host's files, seen from wherever they are mounted.
 class Host {
@@ -48,7 +47,7 @@ class Host {
   }
 
   [[nodiscard]] std::optional<std::string> Read(const std::string& path) const {
-    base::Result<std::string> text = root_.Read(path, kMostBytes);
+    base::Result<std::string> text = root_.Read(path, kMostFileBytes);
     if (!text.ok()) return std::nullopt;
     return *std::move(text);
   }
@@ -132,7 +131,7 @@ void CheckEdits(const Host& host,
       spec.missing.push_back(mount.host_path);
   }
   for (const cdi::Hook& hook : edits.hooks)
-    AddHook(host, hook.path, spec.kind == kKind ? spec.path : "", facts);
+    AddHook(host, hook.path, spec.kind == kGpuKind ? spec.path : "", facts);
 }
 
 void ReadSpecs(const Host& host, const HostOptions& options, HostFacts& facts) {
@@ -229,11 +228,11 @@ std::string AskVersion(const Host& host, const std::string& program) {
   return ended.ok() && ended->Succeeded() ? VersionIn(ended->output) : "";
 }
 
-void AddRuntime(const Host& host,
-                const std::string& name,
-                const std::string& path,
-                bool is_default,
-                EngineFacts& engine) {
+void AddNamedRuntime(const Host& host,
+                     const std::string& name,
+                     const std::string& path,
+                     bool is_default,
+                     EngineFacts& engine) {
   for (RuntimeFacts& known : engine.runtimes) {
     if (known.name == name) {
       known.is_default = known.is_default || is_default;
@@ -263,7 +262,7 @@ void ReadDockerRuntimes(const Host& host, EngineFacts& engine) {
   const std::string chosen = TextAt(&*config, "default-runtime");
   for (const std::string& name : {std::string("nvidia"), chosen}) {
     const std::string path = TextAt(runtimes == nullptr ? nullptr : runtimes->Find(name), "path");
-    if (!path.empty()) AddRuntime(host, name, path, name == chosen, engine);
+    if (!path.empty()) AddNamedRuntime(host, name, path, name == chosen, engine);
   }
 }
 
@@ -300,11 +299,11 @@ void ReadContainerdRuntimes(const Host& host, EngineFacts& engine) {
   const auto ours = named.programs.find("nvidia"), chosen = named.programs.find(named.chosen);
   // Without a program of its own a runtime has its shim's, which containerd brings along.
   if (ours != named.programs.end() && !ours->second.empty())
-    AddRuntime(host, "nvidia", ours->second, named.chosen == "nvidia", engine);
+    AddNamedRuntime(host, "nvidia", ours->second, named.chosen == "nvidia", engine);
   if (chosen != named.programs.end() && !chosen->second.empty())
-    AddRuntime(host, named.chosen, chosen->second, true, engine);
+    AddNamedRuntime(host, named.chosen, chosen->second, true, engine);
   const bool unknown = chosen == named.programs.end() && !named.chosen.empty();
-  if (unknown && named.chosen != "runc") AddRuntime(host, named.chosen, "", true, engine);
+  if (unknown && named.chosen != "runc") AddNamedRuntime(host, named.chosen, "", true, engine);
 }
 
 void ReadEngines(const Host& host, HostFacts& facts) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hw/procfs/driver_files.h"
@@ -14,6 +15,9 @@
 #include "service/toolkit/configure.h"
 
 namespace partita::service::toolkit {
+
+// Of CDI devices that are GPUs.
+inline constexpr std::string_view kGpuKind = "nvidia.com/gpu";
 
 struct HostOptions {
   std::string host_root = "/";    // whose /proc, /sys, /dev, /etc and /usr are looked at

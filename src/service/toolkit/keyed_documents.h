@@ -2,7 +2,7 @@
 #pragma once
 
 #include "config/json_text.h"
-#include "config/toml_edit.h"
+#include "config/toml/edit.h"
 #include "service/toolkit/kept_keys.h"
 
 namespace partita::service::toolkit {

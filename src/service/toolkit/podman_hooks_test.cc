@@ -5,12 +5,12 @@
 namespace partita::service::toolkit {
 namespace {
 
-ConfigureOrder Order(std::string hook) {
+ConfigureOrder PodmanOrder(std::string hook) {
   return {.runtime_path = std::move(hook), .config = "/h/oci-nvidia-hook.json"};
 }
 
 TEST(Podman, PathHasHookFolder) {
-  const base::Result<EnginePlan> plan = PlanPodman(std::nullopt, Order("/opt/x/hook"));
+  const base::Result<EnginePlan> plan = PlanPodman(std::nullopt, PodmanOrder("/opt/x/hook"));
   ASSERT_TRUE(plan.ok());
   ASSERT_EQ(plan->changes.size(), 1U);
   EXPECT_EQ(*plan->changes[0].after, R"({
@@ -37,20 +37,21 @@ TEST(Podman, PathHasHookFolder) {
 }
 )");
   const base::Result<EnginePlan> usual =
-      PlanPodman(std::nullopt, Order("/usr/bin/nvidia-container-runtime-hook"));
+      PlanPodman(std::nullopt, PodmanOrder("/usr/bin/nvidia-container-runtime-hook"));
   EXPECT_NE(usual->changes[0].after->find(":/sbin:/bin\""), std::string::npos);
 }
 
 TEST(Podman, SecondRunIsNoChange) {
-  const base::Result<EnginePlan> once = PlanPodman("{}", Order("/opt/x/hook"));
+  const base::Result<EnginePlan> once = PlanPodman("{}", PodmanOrder("/opt/x/hook"));
   ASSERT_TRUE(once.ok());
-  const base::Result<EnginePlan> again = PlanPodman(once->changes[0].after, Order("/opt/x/hook"));
+  const base::Result<EnginePlan> again =
+      PlanPodman(once->changes[0].after, PodmanOrder("/opt/x/hook"));
   ASSERT_TRUE(again.ok());
   EXPECT_TRUE(again->changes.empty());
 }
 
 TEST(Podman, UndoRemovesTheFile) {
-  ConfigureOrder order = Order("");
+  ConfigureOrder order = PodmanOrder("");
   order.undo = true;
   EngineMemory memory;
   EXPECT_TRUE(PlanPodman("{}", order, memory)->changes.empty());
@@ -67,10 +68,10 @@ TEST(Podman, UndoRemovesTheFile) {
 }
 
 TEST(Podman, HasNoDefaultAndNoSwitch) {
-  ConfigureOrder order = Order("/opt/x/hook");
+  ConfigureOrder order = PodmanOrder("/opt/x/hook");
   order.set_as_default = true;
   EXPECT_FALSE(PlanPodman(std::nullopt, order).ok());
-  EXPECT_FALSE(PlanPodman(std::nullopt, Order("hook")).ok());
+  EXPECT_FALSE(PlanPodman(std::nullopt, PodmanOrder("hook")).ok());
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "config/document.h"
-#include "config/toml_edit.h"
+#include "config/toml/edit.h"
 
 namespace partita::service::toolkit {
 

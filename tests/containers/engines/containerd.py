@@ -51,11 +51,20 @@ class Containerd(Engine):
         return [str(self.programs / "ctr"), "--address", self.socket, *words]
 
     def run(self, request: Request) -> str:
-        return self.output(self.ctr(
+        # Into a file by the shim: `ctr` may close its own pipe before the last lines have come through.
+        said = self.scratch / f"{request.name}.output"
+        said.unlink(missing_ok=True)
+        command = self.ctr(
             "run", "--rm", "--rootfs", "--runc-binary", self.runtime(), "--runc-root", f"{self.place}/runc",
-            "--cap-add", "CAP_MKNOD", "--cgroup", f"{self.cgroup}/{request.name}", *self.devices(request),
-            *self.environment(request), str(self.root_for(request)), request.name, *request.command,
-        ))
+            "--log-uri", f"file://{said}", "--cap-add", "CAP_MKNOD", "--cgroup", f"{self.cgroup}/{request.name}",
+            *self.devices(request), *self.environment(request), str(self.root_for(request)), request.name,
+            *request.command,
+        )
+        try:
+            self.output(command)
+        except Failure as failure:
+            raise Failure(f"{failure}{said.read_text(errors='replace') if said.exists() else ''}") from failure
+        return said.read_text(errors="replace")
 
     def runtime(self) -> str:
         return self.runc

@@ -11,7 +11,7 @@ echo "            path: /usr/bin/nvidia-cdi-hook" >$root/run/cdi/management.nvid
 apt remove partita
 gone /run/cdi/nvidia.yaml
 there /run/cdi/management.nvidia.com-gpu.yaml
-gone /usr/bin/{partita,nvidia-mig-parted} /lib/systemd/system/{partita-agent.service,partita-mig.service,nvidia-gpu-reset.target} \
+gone /usr/bin/{partita,nvidia-mig-parted,nvidia-device-plugin,gpu-feature-discovery} /lib/systemd/system/{partita-agent.service,partita-mig.service,nvidia-gpu-reset.target} \
   /etc/systemd/system/nvidia-mig-manager.service /etc/systemd/system/multi-user.target.wants/partita-mig.service \
   /usr/share/partita
 there /etc/nvidia-mig-manager/config.yaml /var/lib/partita/mig.json

@@ -11,7 +11,7 @@ namespace partita::service::cdi::testing {
 
 namespace {
 
-void Put(std::string& bytes, std::uint64_t number, int size) {
+void PutNumber(std::string& bytes, std::uint64_t number, int size) {
   for (int i = 0; i < size; ++i) bytes += static_cast<char>(number >> (8 * i) & 0xff);
 }
 
@@ -21,12 +21,12 @@ void PutProgramHeader(std::string& bytes,
                       std::uint32_t type,
                       std::uint64_t at,
                       std::uint64_t size) {
-  Put(bytes, type, 4);
-  Put(bytes, 4, 4);  // readable
-  for (int i = 0; i < 3; ++i) Put(bytes, at, 8);
-  Put(bytes, size, 8);
-  Put(bytes, size, 8);
-  Put(bytes, 8, 8);
+  PutNumber(bytes, type, 4);
+  PutNumber(bytes, 4, 4);  // readable
+  for (int i = 0; i < 3; ++i) PutNumber(bytes, at, 8);
+  PutNumber(bytes, size, 8);
+  PutNumber(bytes, size, 8);
+  PutNumber(bytes, 8, 8);
 }
 
 }  // namespace
@@ -41,23 +41,23 @@ std::string SharedObject(std::string_view soname) {
       "ELF\x02\x01\x01",
       7);
   bytes.resize(16, '\0');
-  Put(bytes, 3, 2);   // a shared object…
-  Put(bytes, 62, 2);  // …of x86-64
-  Put(bytes, 1, 4);
-  Put(bytes, 0, 8);
-  Put(bytes, kHeader, 8);  // program headers
-  Put(bytes, 0, 8);
-  Put(bytes, 0, 4);
-  Put(bytes, kHeader, 2);
-  Put(bytes, kProgramHeader, 2);
-  Put(bytes, 2, 2);
-  Put(bytes, 64, 2);
-  Put(bytes, 0, 4);
+  PutNumber(bytes, 3, 2);   // a shared object…
+  PutNumber(bytes, 62, 2);  // …of x86-64
+  PutNumber(bytes, 1, 4);
+  PutNumber(bytes, 0, 8);
+  PutNumber(bytes, kHeader, 8);  // program headers
+  PutNumber(bytes, 0, 8);
+  PutNumber(bytes, 0, 4);
+  PutNumber(bytes, kHeader, 2);
+  PutNumber(bytes, kProgramHeader, 2);
+  PutNumber(bytes, 2, 2);
+  PutNumber(bytes, 64, 2);
+  PutNumber(bytes, 0, 4);
   PutProgramHeader(bytes, 1, 0, end);                            // PT_LOAD
   PutProgramHeader(bytes, 2, dynamic, entries * kDynamicEntry);  // PT_DYNAMIC
   const auto entry = [&](std::uint64_t tag, std::uint64_t value) {
-    Put(bytes, tag, 8);
-    Put(bytes, value, 8);
+    PutNumber(bytes, tag, 8);
+    PutNumber(bytes, value, 8);
   };
   entry(5, texts);                    // DT_STRTAB
   entry(10, soname.size() + 2);       // DT_STRSZ
@@ -74,21 +74,21 @@ std::string LdCache(const std::vector<CachedLibrary>& libraries) {
   std::string texts, entries;
   const std::uint64_t first = kCacheHeader + libraries.size() * kEntry;
   const auto put_text = [&](const std::string& text) {
-    Put(entries, first + texts.size(), 4);
+    PutNumber(entries, first + texts.size(), 4);
     texts += text;
     texts += '\0';
   };
   for (const CachedLibrary& library : libraries) {
-    Put(entries, library.elf64 ? 0x0303 : 0x0003, 4);
+    PutNumber(entries, library.elf64 ? 0x0303 : 0x0003, 4);
     put_text(library.name);
     put_text(library.path);
-    Put(entries, 0, 4);
-    Put(entries, 0, 8);
+    PutNumber(entries, 0, 4);
+    PutNumber(entries, 0, 8);
   }
   std::string bytes = "glibc-ld.so.cache1.1";
-  Put(bytes, libraries.size(), 4);
-  Put(bytes, texts.size(), 4);
-  Put(bytes, 2, 4);  // little-endian
+  PutNumber(bytes, libraries.size(), 4);
+  PutNumber(bytes, texts.size(), 4);
+  PutNumber(bytes, 2, 4);  // little-endian
   bytes.resize(kCacheHeader, '\0');
   return bytes + entries + texts;
 }

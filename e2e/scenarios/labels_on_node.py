@@ -1,0 +1,56 @@
+"""Nodes are labelled as `partita labels show` says, pods land where their selectors say, and labels follow the GPUs."""
+
+import json
+
+from testbench.scenario_bench import current
+from testbench.verbs import (
+    apply, delete, expect, field, label, labels, measure, on_node, phase, pod, serve, wait_for,
+)
+from testbench.verbs_gpus import carry_out
+
+NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
+STACKS = ["partita"]
+PRODUCT = "nvidia.com/gpu.product"
+DRIVER = "nvidia.com/cuda.driver-version.major"
+
+
+def shown(node):
+    return json.loads(on_node(node, "partita labels show -o json"))["labels"]
+
+
+def there(node):
+    return labels("nvidia.com/", on=node) | labels("partita.dev/", on=node)
+
+
+def bind(node, gpu, driver):
+    """A GPU goes to another driver, or comes back; the agent looks, as when the kernel tells of it."""
+    words = f"bind GPU {gpu} of node {node} to {driver}"
+    carry_out(node, words, "partita-sim", "set", "--gpu", str(gpu), f"pci-driver={driver}")
+    carry_out(node, words, "partita", "status")
+
+
+def scenario():
+    for node in NODES:
+        serve("gpus", on=node)
+    wait_for(label(PRODUCT, on="dgx"), "NVIDIA-A100-SXM4-40GB")
+    wait_for(label(PRODUCT, on="mixed"), "Tesla-T4")
+    for node in NODES:
+        expect(there(node), shown(node), f"labels of node {node}")
+
+    # Where their selectors say; nobody names a node.
+    for name, product in (("a100", "NVIDIA-A100-SXM4-40GB"), ("t4", "Tesla-T4")):
+        chosen = pod(name, limits={"nvidia.com/gpu": 1})
+        chosen["spec"]["nodeSelector"] = {PRODUCT: product, DRIVER: shown("dgx")[DRIVER]}
+        apply(chosen)
+    for name, node in (("a100", "dgx"), ("t4", "mixed")):
+        wait_for(phase(name), "Running")
+        expect(field("pod", name, "spec", "nodeName"), node)
+
+    # The machine's first GPU goes: another model is what pods can ask for, and nothing is left of it.
+    delete("pod", "t4")
+    current().undo_at_end("give GPU 0 back", lambda: bind("mixed", 0, "nvidia"))
+    with measure("labels follow the GPUs"):
+        bind("mixed", 0, "vfio")
+        wait_for(label(PRODUCT, on="mixed"), "Tesla-V100-SXM2-16GB")
+    expect(there("mixed"), shown("mixed"), "labels of node mixed without its T4")
+    expect("partita.dev/gpu.2.product" in there("mixed"), False, "a label of a third product")

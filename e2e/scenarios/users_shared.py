@@ -1,0 +1,23 @@
+"""The users' pods for time-slicing: a share of a GPU and a share of a slice, under the names of shared ones."""
+
+from testbench.verbs import (
+    allocatable, apply, delete, expect, given, manifest, nvml_in, partition, phase, serve, wait_for,
+)
+
+NODES = {"dgx": "dgx-a100-40"}
+SHARING = {"timeSlicing": {"renameByDefault": True, "resources": [
+    {"name": "nvidia.com/gpu", "replicas": 10}, {"name": "nvidia.com/mig-1g.5gb", "replicas": 10},
+]}}
+
+
+def scenario():
+    partition("dgx", gpu=0, want="1g.5gb:7")
+    serve("gpus", on="dgx", mig="mixed", config={"sharing": SHARING})
+    wait_for(allocatable("nvidia.com/gpu.shared", on="dgx"), 70)
+    wait_for(allocatable("nvidia.com/mig-1g.5gb.shared", on="dgx"), 70)
+    for name in ("shared-gpu", "shared-slice"):
+        apply(manifest(name))
+        wait_for(phase("gpu-example"), "Running")
+        (device,) = given("gpu-example", on="dgx")
+        expect(nvml_in("gpu-example"), [device])
+        delete("pod", "gpu-example")

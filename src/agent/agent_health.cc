@@ -1,0 +1,36 @@
+// Health in the agent's life: which errors count, by the configuration or the two variables of
+// NVIDIA's plugin.
+
+#include "agent/agent.h"
+
+namespace partita::agent {
+namespace {
+
+service::health::Preset PresetNamed(const std::string& name) {
+  if (name == "reference") return service::health::Preset::kReference;
+  if (name == "gke") return service::health::Preset::kGke;
+  return service::health::Preset::kCatalogue;
+}
+
+}  // namespace
+
+service::health::XidOptions Agent::XidsOf(const config::AgentConfig& config) const {
+  service::health::XidOptions xids;
+  xids.preset = PresetNamed(config.health_preset.value);
+  xids.rules = config.health_xids;
+  if (options_.device_plugin) xids.overrides = options_.device_plugin->xids;
+  return xids;
+}
+
+void Agent::StartHealth() {
+  health_.DomainsFrom([this] { return mps_.Report(); });
+  health_.Start({.root = config_.config.host_root.value,
+                 .state_directory = options_.state_directory,
+                 .xids = XidsOf(config_.config)});
+}
+
+base::Result<net::Task> Agent::PrepareHealth(const config::AgentConfig& next) {
+  return net::Task([this, xids = XidsOf(next)] { health_.SetXids(xids); });
+}
+
+}  // namespace partita::agent

@@ -1,0 +1,186 @@
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/cluster/label_output.h"
+#include "service/labels/node_feature.h"
+
+namespace partita::agent {
+namespace {
+
+using base::Value;
+using service::labels::Rendering;
+
+class NodeFeature final : public LabelOutput {
+ public:
+  NodeFeature(LabelOutputParts parts, std::string name_space, std::string pod)
+      : parts_(std::move(parts)),
+        name_space_(std::move(name_space)),
+        pod_(std::move(pod)),
+        failure_(parts_.log, "the NodeFeature object is not written: it is tried again"),
+        writing_(parts_.cluster.loop(),
+                 "node-feature-again",
+                 parts_.random,
+                 [this](const kube::Retrying::Done& done) { Write(done); }) {}
+  NodeFeature(const NodeFeature&) = delete;
+  NodeFeature& operator=(const NodeFeature&) = delete;
+  ~NodeFeature() override { *self_ = nullptr; }
+
+  void Set(std::optional<Rendering> wanted) override {
+    wanted_ = std::move(wanted);
+    if (parts_.cluster.client() == nullptr)
+      return parts_.events.problem("there is no API server to take a NodeFeature object");
+    if (!wanted_) {
+      watching_.reset();
+      return writing_.Start();
+    }
+    if (!watching_) return Watch();
+    Check();
+  }
+
+  void Refresh() override { Check(); }
+
+ private:
+  [[nodiscard]] std::string Folder() const {
+    return service::labels::NodeFeatureFolder(name_space_);
+  }
+  [[nodiscard]] std::string Path() const {
+    return Folder() + "/" + service::labels::NodeFeatureName(parts_.cluster.node_name());
+  }
+
+  void Watch() {
+    // What an earlier watch saw may be gone without this one being told.
+    there_ = Value();
+    synced_ = false;
+    kube::WatchEvents events;
+    events.seen = [this](const Value& object) {
+      there_ = object;
+      if (synced_) Check();
+    };
+    events.gone = [this](const kube::ObjectName&) {
+      there_ = {};
+      Check();
+    };
+    events.synced = [this] {
+      synced_ = true;
+      Check();
+    };
+    events.failed = [this](const base::Error& error) { Failed(error); };
+    watching_ = parts_.cluster.client()->Watch(
+        Folder(),
+        kube::FieldSelector("metadata.name",
+                            service::labels::NodeFeatureName(parts_.cluster.node_name())),
+        std::move(events));
+  }
+
+  void Check() {
+    if (!wanted_ || !synced_) return;
+    // What is told while a request is under way is from before it or from after it.
+    if (!writing_.at_rest()) {
+      look_again_ = true;
+      return;
+    }
+    if (owners_ && !service::labels::NodeFeatureDiffers(there_, Wanted())) return Worked();
+    writing_.Start();
+  }
+
+  [[nodiscard]] Value Wanted() const {
+    return service::labels::ToNodeFeature(wanted_->labels, parts_.cluster.node_name(), name_space_,
+                                          owners_.value_or(std::vector<service::labels::Owner>{}));
+  }
+
+  void Write(const kube::Retrying::Done& done) {
+    kube::Client* client = parts_.cluster.client();
+    if (client == nullptr) return done({});
+    if (!wanted_) return Remove(*client, done);
+    if (!owners_) return FindOwners(*client, done);
+    Value wanted = Wanted();
+    if (!service::labels::NodeFeatureDiffers(there_, wanted)) return Ended({}, done);
+    const auto answered = [self = self_, done](const base::Result<Value>& object) {
+      if (NodeFeature* feature = *self) feature->Written(object, done);
+    };
+    if (there_.IsNull()) return client->Create(Folder(), std::move(wanted), answered);
+    client->Update(Path(), service::labels::OverNodeFeature(there_, wanted), answered);
+  }
+
+  void Written(const base::Result<Value>& object, const kube::Retrying::Done& done) {
+    if (object.ok()) Worked();
+    // Somebody else's change is on its way to us.
+    else if (object.error().code() != base::ErrorCode::kConflict)
+      Failed(object.error());
+    Ended(object.ok() ? base::Result<void>() : object.error(), done);
+  }
+
+  void Ended(const base::Result<void>& how, const kube::Retrying::Done& done) {
+    done(how);
+    if (std::exchange(look_again_, false)) Check();
+  }
+
+  // Whose pod this is. That nobody knows takes nothing from the labels.
+  void FindOwners(kube::Client& client, const kube::Retrying::Done& done) {
+    if (pod_.empty()) {
+      owners_.emplace();
+      return Write(done);
+    }
+    client.Get(fmt::format("/api/v1/namespaces/{}/pods/{}", name_space_, pod_),
+               [self = self_, done](const base::Result<Value>& pod) {
+                 if (NodeFeature* feature = *self) feature->PodRead(pod, done);
+               });
+  }
+
+  void PodRead(const base::Result<Value>& pod, const kube::Retrying::Done& done) {
+    if (!pod.ok())
+      parts_.log.Warn("our pod is not read: the NodeFeature object has no owner",
+                      base::ErrorFields(pod.error()));
+    owners_ = pod.ok() ? service::labels::OwnersOf(*pod) : std::vector<service::labels::Owner>{};
+    Write(done);
+  }
+
+  void Remove(kube::Client& client, const kube::Retrying::Done& done) {
+    client.Delete(Path(), [self = self_, done](const base::Result<Value>& object) {
+      if (NodeFeature* feature = *self) feature->Removed(object, done);
+    });
+  }
+
+  void Removed(const base::Result<Value>& object, const kube::Retrying::Done& done) {
+    if (!object.ok() && object.error().code() != base::ErrorCode::kNotFound) {
+      Failed(object.error());
+      return done(object.error());
+    }
+    Worked();
+    Ended({}, done);
+    parts_.events.removed();
+  }
+
+  void Worked() {
+    failure_.Succeeded();
+    parts_.events.problem("");
+  }
+  void Failed(const base::Error& error) {
+    failure_.Failed(error);
+    parts_.events.problem(error.ToString());
+  }
+
+  // For answers: null once nobody is left to take them.
+  std::shared_ptr<NodeFeature*> self_ = std::make_shared<NodeFeature*>(this);
+  LabelOutputParts parts_;
+  std::string name_space_, pod_;
+  base::RepeatedFailure failure_;
+  std::optional<Rendering> wanted_;
+  std::optional<std::vector<service::labels::Owner>> owners_;  // absent: not looked for
+  Value there_;                                                // as it was last seen
+  bool synced_ = false, look_again_ = false;
+  kube::Retrying writing_;
+  std::unique_ptr<kube::Watching> watching_;
+};
+
+}  // namespace
+
+std::unique_ptr<LabelOutput> NewNodeFeature(LabelOutputParts parts,
+                                            const std::string& name_space,
+                                            const std::string& pod) {
+  return std::make_unique<NodeFeature>(std::move(parts), name_space, pod);
+}
+
+}  // namespace partita::agent

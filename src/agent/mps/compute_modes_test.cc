@@ -1,0 +1,143 @@
+#include "agent/mps/compute_modes.h"
+
+#include <stdlib.h>
+
+#include <array>
+#include <optional>
+
+#include <gtest/gtest.h>
+
+#include "base/files.h"
+
+namespace partita::agent::mps {
+namespace {
+
+using model::ComputeMode;
+
+// A GPU whose modes are counted; `dies_at` is the call at which the process is killed.
+class ComputeModesTest : public ::testing::Test {
+ protected:
+  struct Killed {};
+
+  void SetUp() override {
+    ASSERT_NE(mkdtemp(directory_.data()), nullptr);
+    path_ = std::string(directory_.data()) + "/modes";
+  }
+  void TearDown() override { EXPECT_TRUE(base::RemoveTree(directory_.data()).ok()); }
+
+  void Step() {
+    if (dies_at_ && --*dies_at_ < 0) throw Killed();
+  }
+  [[nodiscard]] ComputeModes Modes(const std::string& boot = "this") {
+    return {path_,
+            boot,
+            {.read = [this](const model::PciAddress&) -> base::Result<ComputeMode> {
+               Step();
+               if (lost_) return base::Error(base::ErrorCode::kUnavailable, "GPU is lost");
+               return now_;
+             },
+             .set = [this](const model::PciAddress&, ComputeMode mode) -> base::Result<void> {
+               Step();
+               now_ = mode;
+               Step();
+               return {};
+             }}};
+  }
+
+  std::array<char, 32> directory_ = {"/tmp/partita-mps.XXXXXX"};
+  std::string path_;
+  model::PciAddress gpu_{.domain = 0, .bus = 7, .device = 0, .function = 0};
+  ComputeMode now_ = ComputeMode::kDefault;
+  bool lost_ = false;
+  std::optional<int> dies_at_;
+};
+
+TEST_F(ComputeModesTest, AModeComesBackWithTheNextAgentToo) {
+  now_ = ComputeMode::kProhibited;
+  ComputeModes first = Modes();
+  ASSERT_TRUE(first.Load().ok());
+  ASSERT_TRUE(first.MakeExclusive("GPU-1", gpu_).ok());
+  EXPECT_EQ(now_, ComputeMode::kExclusiveProcess);
+  ComputeModes second = Modes();
+  EXPECT_EQ(second.Load().value(),
+            (service::mps::ModesBefore{{"GPU-1", ComputeMode::kProhibited}}));
+  ASSERT_TRUE(second.Restore("GPU-1").ok());
+  EXPECT_EQ(now_, ComputeMode::kProhibited);
+  EXPECT_EQ(Modes().Load().value(), service::mps::ModesBefore());
+}
+
+TEST_F(ComputeModesTest, AtWhicheverCallItDiesTheModeComesBack) {
+  bool died = true;
+  for (int call = 0; died; ++call) {
+    now_ = ComputeMode::kDefault;
+    died = false;
+    dies_at_ = call;
+    try {
+      ComputeModes modes = Modes();
+      ASSERT_TRUE(modes.Load().ok());
+      ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
+      ASSERT_TRUE(modes.Restore("GPU-1").ok());
+    } catch (const Killed&) {
+      died = true;
+    }
+    dies_at_.reset();
+    ComputeModes next = Modes();
+    ASSERT_TRUE(next.Load().ok());
+    ASSERT_TRUE(next.Restore("GPU-1").ok());
+    EXPECT_EQ(now_, ComputeMode::kDefault) << "killed at call " << call;
+    EXPECT_EQ(Modes().Load().value(), service::mps::ModesBefore()) << call;
+  }
+}
+
+TEST_F(ComputeModesTest, WhatSomebodyElseSetStays) {
+  now_ = ComputeMode::kExclusiveProcess;
+  ComputeModes modes = Modes();
+  ASSERT_TRUE(modes.Load().ok());
+  ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
+  EXPECT_EQ(modes.before(), service::mps::ModesBefore()) << "it was not ours to change";
+  now_ = ComputeMode::kDefault;
+  ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
+  now_ = ComputeMode::kProhibited;
+  ASSERT_TRUE(modes.Restore("GPU-1").ok());
+  EXPECT_EQ(now_, ComputeMode::kProhibited);
+}
+
+TEST_F(ComputeModesTest, TheModeBeforeIsKeptWhenItIsMadeExclusiveAgain) {
+  ComputeModes modes = Modes();
+  ASSERT_TRUE(modes.Load().ok());
+  ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
+  now_ = ComputeMode::kProhibited;
+  ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
+  ASSERT_TRUE(modes.Restore("GPU-1").ok());
+  EXPECT_EQ(now_, ComputeMode::kDefault);
+}
+
+TEST_F(ComputeModesTest, AGpuThatCannotBeAskedIsNotForgotten) {
+  ComputeModes modes = Modes();
+  ASSERT_TRUE(modes.Load().ok());
+  ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
+  lost_ = true;
+  EXPECT_FALSE(modes.Restore("GPU-1").ok());
+  lost_ = false;
+  ComputeModes next = Modes();
+  ASSERT_TRUE(next.Load().ok());
+  ASSERT_TRUE(next.Restore("GPU-1").ok());
+  EXPECT_EQ(now_, ComputeMode::kDefault);
+}
+
+TEST_F(ComputeModesTest, ABootForgetsModesAsTheDriverDoes) {
+  ComputeModes modes = Modes();
+  ASSERT_TRUE(modes.Load().ok());
+  ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
+  EXPECT_EQ(Modes("next").Load().value(), service::mps::ModesBefore());
+}
+
+TEST_F(ComputeModesTest, WhatCannotBeWrittenIsNotChanged) {
+  path_ = "/dev/null/modes";
+  ComputeModes modes = Modes();
+  EXPECT_FALSE(modes.MakeExclusive("GPU-1", gpu_).ok());
+  EXPECT_EQ(now_, ComputeMode::kDefault);
+}
+
+}  // namespace
+}  // namespace partita::agent::mps

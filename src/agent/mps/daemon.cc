@@ -1,0 +1,366 @@
+#include "agent/mps/daemon.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/mps/control.h"
+#include "agent/mps/known_process.h"
+#include "base/files.h"
+#include "base/text.h"
+
+namespace partita::agent::mps {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+using base::Result;
+using base::UniqueFd;
+using service::mps::Directories;
+using service::mps::DirectoriesOf;
+using service::mps::Domain;
+using service::mps::Record;
+using service::mps::ServerState;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Clock = std::chrono::steady_clock;
+
+constexpr std::string_view kServerProgram = "nvidia-cuda-mps-server";
+constexpr seconds kUntilItAnswers{10};
+constexpr seconds kUntilServerIsGone{5};
+constexpr seconds kUntilFaultIsSaid{2};
+constexpr milliseconds kBetweenTries{20};
+constexpr std::uint32_t kClientsGrace = 3;  // seconds
+constexpr seconds kDaemonsGrace{2};
+
+// What is said to the daemon of one domain.
+class Dialogue {
+ public:
+  Dialogue(const Machine& machine, const Directories& directories, const std::atomic<bool>& stop)
+      : runner_(machine.runner), directories_(directories), stop_(stop) {}
+
+  [[nodiscard]] Result<std::string> Ask(std::string_view command) const {
+    return runner_->Ask(directories_, command, &stop_);
+  }
+
+ private:
+  std::shared_ptr<Runner> runner_;
+  Directories directories_;
+  const std::atomic<bool>& stop_;
+};
+
+// A server of this domain, whoever names it: what answers in the pipe directory may be a
+// container's program, whose word must not end processes of others.
+Result<UniqueFd> OpenServer(model::Pid pid, const Directories& directories) {
+  TRY(process, OpenProgram(pid, kServerProgram));
+  if (HasVariable(pid, "CUDA_MPS_PIPE_DIRECTORY", directories.pipe)) return process;
+  return base::MakeError(ErrorCode::kNotFound, "process {} is no server of {}", pid,
+                         directories.pipe);
+}
+
+// A moment, or the end of the process: false.
+bool StillRunsAfter(int process, milliseconds pause) {
+  pollfd wait{process, POLLIN, 0};
+  return poll(&wait, 1, static_cast<int>(pause.count())) == 0;
+}
+
+// With its clients.
+Result<void> EndServer(const Dialogue& control,
+                       const Directories& directories,
+                       model::Pid server,
+                       const std::atomic<bool>& stop) {
+  // Held before it is told to end: its number is its own until then.
+  Result<UniqueFd> process = OpenServer(server, directories);
+  TRY(said, control.Ask(service::mps::EndServer(server)));
+  if (process.ok() && !WaitForEnd(process->get(), kUntilServerIsGone)) {
+    Signal(process->get(), SIGKILL);
+  }
+  const Clock::time_point deadline = Clock::now() + kUntilServerIsGone;
+  while (!stop && Clock::now() < deadline) {
+    TRY(answer, control.Ask(service::mps::AskStatus(server)));
+    TRY(state, service::mps::ParseServerStatus(answer));
+    if (state == ServerState::kGone) return {};
+    (void)poll(nullptr, 0, static_cast<int>(kBetweenTries.count()));
+  }
+  return base::MakeError(ErrorCode::kTimeout, "MPS server {} does not end", server);
+}
+
+class Starting {
+ public:
+  Starting(const Machine& machine, const Domain& domain, const std::atomic<bool>& stop)
+      : machine_(machine),
+        domain_(domain),
+        directories_(DirectoriesOf(machine.root, domain.name)),
+        control_(machine, directories_, stop),
+        stop_(stop) {}
+
+  Result<Running> Run() {
+    TRY_VOID(EndWhatIsThere());
+    TRY_VOID(PrepareDirectories(machine_, domain_.name));
+    TRY_VOID(EmptyPipeDirectory(directories_));
+    if (Result<void> shm = machine_.runner->MountShm(directories_.shm); !shm.ok()) {
+      running_.news.push_back(fmt::format("{} ({})", shm.error().ToString(), shm.error().hint()));
+    }
+    machine_.runner->Ended(domain_.name);
+    TRY_VOID(Spawn());
+    Result<void> ready = MakeReady();
+    if (ready.ok()) return std::move(running_);
+    Signal(running_.process.get(), SIGKILL);
+    (void)WaitForEnd(running_.process.get(), kDaemonsGrace);
+    machine_.runner->Ended(domain_.name);
+    RemoveRecord(directories_);
+    return std::move(ready).error();
+  }
+
+ private:
+  // One of which nobody knew, or that was given up: two would be in each other's way.
+  Result<void> EndWhatIsThere() {
+    std::string why;
+    const std::optional<Record> record = ReadRecord(directories_, &why);
+    const bool lives =
+        record && OpenProcess(record->process, machine_.boot_id, kControlProgram).ok();
+    const bool socket = base::Exists(base::JoinPath(directories_.pipe, "control"));
+    if (!lives && !(socket && control_.Ask(service::mps::kPing).ok())) return {};
+    return StopDaemon(machine_, domain_.name, Stopping::kToStartAgain, stop_);
+  }
+
+  Result<void> Spawn() {
+    TRY(pid,
+        machine_.runner->Start({.domain = domain_.name,
+                                .arguments = {"-f"},
+                                .environment = service::mps::EnvironmentOf(domain_, directories_),
+                                .output = LogFile(directories_)},
+                               stop_));
+    running_.record = {.domain = domain_,
+                       .process = {.pid = pid, .start_time = 0, .boot_id = machine_.boot_id}};
+    Result<UniqueFd> process = OpenProgram(pid, kControlProgram);
+    if (process.ok()) {
+      running_.process = *std::move(process);
+      return {};
+    }
+    // A child is ours to wait for, and its number so still nobody else's.
+    siginfo_t about{};
+    const auto id = static_cast<id_t>(pid.value());
+    if (waitid(P_PID, id, &about, WEXITED | WNOHANG | WNOWAIT) == 0) {
+      kill(static_cast<pid_t>(pid.value()), SIGKILL);
+      (void)waitid(P_PID, id, &about, WEXITED);
+    }
+    machine_.runner->Ended(domain_.name);
+    return std::move(process).error();
+  }
+
+  Result<void> MakeReady() {
+    TRY(start_time, ReadStartTime(running_.record.process.pid));
+    running_.record.process.start_time = start_time;
+    TRY_VOID(WriteRecord(directories_, running_.record));
+    TRY_VOID(AwaitAnswer());
+    for (const service::mps::Setting& setting : service::mps::SettingsOf(domain_)) {
+      TRY(said, control_.Ask(setting.set));
+      TRY(answer, control_.Ask(setting.get));
+      TRY_VOID(CheckReadBack(setting, answer));
+    }
+    return EndUnlimited();
+  }
+
+  // A client that came before the limits has a server without them, for as long as that lives.
+  Result<void> EndUnlimited() {
+    TRY(list, control_.Ask(service::mps::kListServers));
+    TRY(servers, service::mps::ParseServerList(list));
+    for (const model::Pid server : servers) {
+      TRY_VOID(EndServer(control_, directories_, server, stop_));
+    }
+    return {};
+  }
+
+  Result<void> AwaitAnswer() {
+    const Clock::time_point deadline = Clock::now() + kUntilItAnswers;
+    for (;;) {
+      const Result<std::string> answer = control_.Ask(service::mps::kPing);
+      if (answer.ok()) return {};
+      if (!StillRunsAfter(running_.process.get(), kBetweenTries)) return EndedAtOnce();
+      if (stop_ || answer.error().code() != ErrorCode::kUnavailable || Clock::now() > deadline) {
+        return answer.error();
+      }
+    }
+  }
+
+  [[nodiscard]] Error EndedAtOnce() const {
+    return base::MakeError(ErrorCode::kUnavailable, "{} -f ended at once: {}", kControlProgram,
+                           base::Quoted(LastWords(directories_)))
+        .WithHint("see " + LogFile(directories_));
+  }
+
+  const Machine& machine_;
+  const Domain& domain_;
+  Directories directories_;
+  Dialogue control_;
+  const std::atomic<bool>& stop_;
+  Running running_;
+};
+
+Result<void> CheckInForce(const Dialogue& control, const Domain& domain) {
+  for (const service::mps::Setting& setting : service::mps::SettingsOf(domain)) {
+    TRY(answer, control.Ask(setting.get));
+    TRY_VOID(CheckReadBack(setting, answer));
+  }
+  return {};
+}
+
+// Nothing: no daemon was ever there, or it was ended in order.
+std::optional<Seen> LookAt(const Machine& machine,
+                           const std::string& name,
+                           const std::atomic<bool>& stop) {
+  const Directories directories = DirectoriesOf(machine.root, name);
+  Seen seen;
+  seen.found.name = name;
+  std::optional<Record> record = ReadRecord(directories, &seen.why);
+  const bool socket = base::Exists(base::JoinPath(directories.pipe, "control"));
+  if (!record && !socket) return std::nullopt;
+  const Dialogue control(machine, directories, stop);
+  const bool answers = socket && control.Ask(service::mps::kPing).ok();
+  seen.found.running = answers;
+  if (!record) return answers ? std::optional(std::move(seen)) : std::nullopt;
+  if (record->domain.name != name) return seen;
+  Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
+  if (!answers) {
+    // One that is deaf is to be ended, not to be joined by another.
+    seen.found.running = process.ok();
+    if (process.ok()) seen.why = "its daemon does not answer";
+    if (!process.ok()) seen.found.parameters = record->domain;
+    return seen;
+  }
+  if (!process.ok()) return seen;
+  const Result<void> in_force = CheckInForce(control, record->domain);
+  // Whatever else fails passes: clients need not end for it.
+  if (!in_force.ok() && in_force.error().code() == ErrorCode::kConflict) {
+    seen.why = in_force.error().ToString();
+    return seen;
+  }
+  seen.found.parameters = record->domain;
+  seen.running = Running{.record = *std::move(record), .process = *std::move(process), .news = {}};
+  return seen;
+}
+
+std::vector<model::Pid> ServersOf(const Dialogue& control) {
+  const Result<std::string> answer = control.Ask(service::mps::kListServers);
+  if (!answer.ok()) return {};
+  const Result<std::vector<model::Pid>> servers = service::mps::ParseServerList(*answer);
+  return servers.ok() ? *servers : std::vector<model::Pid>();
+}
+
+// With patience, then without.
+bool EndProcess(int process) {
+  if (WaitForEnd(process, kDaemonsGrace)) return true;
+  Signal(process, SIGTERM);
+  if (WaitForEnd(process, kDaemonsGrace)) return true;
+  Signal(process, SIGKILL);
+  return WaitForEnd(process, kDaemonsGrace);
+}
+
+Result<std::vector<model::Pid>> FaultyNow(const Dialogue& control,
+                                          const std::vector<model::Pid>& servers) {
+  std::vector<model::Pid> faulty;
+  for (const model::Pid server : servers) {
+    TRY(answer, control.Ask(service::mps::AskStatus(server)));
+    TRY(state, service::mps::ParseServerStatus(answer));
+    if (state == ServerState::kFault) faulty.push_back(server);
+  }
+  return faulty;
+}
+
+}  // namespace
+
+Result<Running> StartDaemon(const Machine& machine,
+                            const Domain& domain,
+                            const std::atomic<bool>& stop) {
+  return Starting(machine, domain, stop).Run();
+}
+
+Result<std::vector<Seen>> LookAround(const Machine& machine, const std::atomic<bool>& stop) {
+  std::vector<Seen> all;
+  if (!base::Exists(machine.root)) return all;
+  TRY_VOID(machine.runner->Reachable());
+  TRY(names, base::ListDirectory(machine.root));
+  for (const std::string& name : names) {
+    if (!service::mps::IsDomainName(name)) continue;
+    if (std::optional<Seen> seen = LookAt(machine, name, stop)) all.push_back(*std::move(seen));
+  }
+  // One that went away meanwhile had its daemons seem dead.
+  TRY_VOID(machine.runner->Reachable());
+  return all;
+}
+
+Result<void> StopDaemon(const Machine& machine,
+                        const std::string& name,
+                        Stopping stopping,
+                        const std::atomic<bool>& stop) {
+  const Directories directories = DirectoriesOf(machine.root, name);
+  const Dialogue control(machine, directories, stop);
+  std::string why;
+  UniqueFd daemon;
+  if (const std::optional<Record> record = ReadRecord(directories, &why)) {
+    Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
+    if (process.ok()) daemon = *std::move(process);
+  }
+  std::vector<UniqueFd> servers;
+  for (const model::Pid server : ServersOf(control)) {
+    Result<UniqueFd> process = OpenServer(server, directories);
+    if (process.ok()) servers.push_back(*std::move(process));
+  }
+  Result<std::string> quit = control.Ask(service::mps::Quit(kClientsGrace));
+  if (daemon.valid() && !EndProcess(daemon.get())) {
+    return base::MakeError(ErrorCode::kTimeout, "the MPS control daemon of {} does not die", name)
+        .WithHint("it is stuck in the kernel: see the kernel log");
+  }
+  for (const UniqueFd& server : servers) {
+    if (!EndProcess(server.get())) {
+      return base::MakeError(ErrorCode::kTimeout, "an MPS server of {} does not die", name)
+          .WithHint("it is stuck in the kernel: see the kernel log");
+    }
+  }
+  // Without a record nobody but itself can end it.
+  if (!daemon.valid() && control.Ask(service::mps::kPing).ok()) {
+    return base::MakeError(ErrorCode::kConflict, "an MPS control daemon in {} does not end: {}",
+                           directories.pipe, quit.ok() ? "it goes on" : quit.error().ToString());
+  }
+  machine.runner->Ended(name);
+  if (stopping == Stopping::kForGood) machine.runner->UnmountShm(directories.shm);
+  RemoveRecord(directories);
+  return {};
+}
+
+Result<std::vector<model::Pid>> FindFaulty(const Machine& machine,
+                                           const std::string& name,
+                                           Fault fault,
+                                           const std::atomic<bool>& stop) {
+  const Dialogue control(machine, DirectoriesOf(machine.root, name), stop);
+  const Clock::time_point deadline = Clock::now() + kUntilFaultIsSaid;
+  for (;;) {
+    TRY(list, control.Ask(service::mps::kListServers));
+    TRY(servers, service::mps::ParseServerList(list));
+    TRY(faulty, FaultyNow(control, servers));
+    const bool over = !faulty.empty() || servers.empty() || fault == Fault::kMaybe;
+    if (over || stop || Clock::now() > deadline) return faulty;
+    (void)poll(nullptr, 0, static_cast<int>(kBetweenTries.count()));
+  }
+}
+
+Result<void> EndServers(const Machine& machine,
+                        const std::string& name,
+                        const std::vector<model::Pid>& servers,
+                        const std::atomic<bool>& stop) {
+  const Directories directories = DirectoriesOf(machine.root, name);
+  const Dialogue control(machine, directories, stop);
+  for (const model::Pid server : servers) {
+    TRY_VOID(EndServer(control, directories, server, stop));
+  }
+  return {};
+}
+
+}  // namespace partita::agent::mps

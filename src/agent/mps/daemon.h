@@ -1,0 +1,67 @@
+// A domain's control daemon on this machine: started, known again, mended, ended. Everything here
+// blocks, for seconds at most, and belongs on a thread beside the loop. `stop` ends it early.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/mps/domain_files.h"
+#include "base/result.h"
+#include "base/unique_fd.h"
+#include "service/mps/domain.h"
+#include "service/mps/reconcile.h"
+
+namespace partita::agent::mps {
+
+// A daemon that answers, with its limits in force.
+struct Running {
+  service::mps::Record record;
+  base::UniqueFd process;
+  std::vector<std::string> news;  // what is not as it should be and keeps nobody from working
+};
+
+// By the machine's runner. The record is written as soon as there is a process; the
+// limits are read back after they were set. What fails leaves no daemon behind.
+[[nodiscard]] base::Result<Running> StartDaemon(const Machine& machine,
+                                                const service::mps::Domain& domain,
+                                                const std::atomic<bool>& stop);
+
+struct Seen {
+  service::mps::Found found;
+  std::optional<Running> running;  // where `found` has its parameters
+  std::string why;                 // a record that could not be used
+};
+// What earlier agents left below the root. A daemon is known by its record, the process of it, an
+// answer, and the limits of the record in force.
+[[nodiscard]] base::Result<std::vector<Seen>> LookAround(const Machine& machine,
+                                                         const std::atomic<bool>& stop);
+
+enum class Stopping : bool {
+  kForGood,
+  kToStartAgain,  // the tmpfs stays, which containers have
+};
+// With clients that are given a moment, then signals; its servers go with it. The directories of
+// pipe and shm stay: kubelet mounts them again for containers that start again.
+[[nodiscard]] base::Result<void> StopDaemon(const Machine& machine,
+                                            const std::string& name,
+                                            Stopping stopping,
+                                            const std::atomic<bool>& stop);
+
+enum class Fault : bool {
+  kMaybe,
+  kHeard,  // the log tells of one: its server says FAULT a moment later
+};
+// Servers in FAULT. An error: the daemon does not answer.
+[[nodiscard]] base::Result<std::vector<model::Pid>> FindFaulty(const Machine& machine,
+                                                               const std::string& name,
+                                                               Fault fault,
+                                                               const std::atomic<bool>& stop);
+// Ends these, so that the next client gets a new one.
+[[nodiscard]] base::Result<void> EndServers(const Machine& machine,
+                                            const std::string& name,
+                                            const std::vector<model::Pid>& servers,
+                                            const std::atomic<bool>& stop);
+
+}  // namespace partita::agent::mps

@@ -1,0 +1,269 @@
+#include "agent/mps/domain_life.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "agent/mps/known_process.h"
+#include "service/mps/protocol.h"
+
+namespace partita::agent::mps {
+namespace {
+
+using base::LogKey;
+using base::Result;
+using std::chrono::seconds;
+
+// A daemon that ran for this long has not failed at the same thing again.
+constexpr seconds kHasProven{60};
+constexpr seconds kLongestPause{30};
+constexpr int kDoublings = 5;
+// A daemon that hangs says nothing, and a line of its log may be missed.
+constexpr seconds kBetweenLooks{30};
+constexpr seconds kUntilAskedAgain{5};
+constexpr int kMostSilences = 2;
+// Clients can write into the daemon's log what they like.
+constexpr seconds kBetweenFalseAlarms{1};
+
+// At once, since others wait for it; then after 1, 2, 4 … seconds.
+net::Duration PauseAfter(int failures) {
+  if (failures <= 1) return net::Duration(0);
+  const seconds pause(1 << std::min(failures - 2, kDoublings));
+  return std::min(pause, kLongestPause);
+}
+
+}  // namespace
+
+std::string_view ToString(Phase phase) {
+  switch (phase) {
+    case Phase::kStarting: return "starting";
+    case Phase::kReady: return "ready";
+    case Phase::kMending: return "mending";
+    case Phase::kWaiting: return "waiting";
+    case Phase::kStopping: return "stopping";
+    case Phase::kEnded: return "ended";
+  }
+  return "";
+}
+
+DomainLife::DomainLife(net::Loop& loop,
+                       base::Log& log,
+                       const Machine& machine,
+                       service::mps::Domain domain,
+                       std::function<void()> changed)
+    : loop_(loop),
+      log_(log),
+      machine_(machine),
+      domain_(std::move(domain)),
+      changed_(std::move(changed)),
+      failure_(log, "MPS domain " + domain_.name + " does not run"),
+      condition_{Phase::kStarting, "its daemon is being started"},
+      again_(loop.NewTimer("mps-again")),
+      look_(loop.NewTimer("mps-servers")),
+      log_tail_(loop, [this](std::string_view line) { Heard(line); }),
+      job_(loop) {}
+
+DomainLife::~DomainLife() = default;
+
+void DomainLife::Become(Phase phase, std::string why) {
+  Condition next{phase, std::move(why)};
+  if (next == condition_) return;
+  condition_ = std::move(next);
+  changed_();
+}
+
+void DomainLife::Run(Job::Work work) {
+  if (Result<void> begun = job_.Start(std::move(work)); !begun.ok()) Fail(begun.error());
+}
+
+void DomainLife::Start() {
+  Become(Phase::kStarting, "its daemon is being started");
+  Begin();
+}
+
+void DomainLife::TryAgain() {
+  if (!again_->armed()) return;
+  again_->Cancel();
+  // What failed for want of it says nothing about the daemon.
+  failures_ = 0;
+  Start();
+}
+
+void DomainLife::Begin() {
+  Run([this, machine = machine_, domain = domain_](const std::atomic<bool>& stop) -> net::Task {
+    auto running = std::make_shared<Result<Running>>(StartDaemon(machine, domain, stop));
+    return [this, running] { Began(std::move(*running)); };
+  });
+}
+
+void DomainLife::Began(Result<Running> running) {
+  if (stopped_) return End();
+  if (!running.ok()) return Fail(running.error());
+  log_.Info("MPS domain started",
+            {{LogKey::kStep, domain_.name}, {LogKey::kPid, running->record.process.pid.value()}});
+  for (const std::string& news : running->news) {
+    log_.Warn("MPS domain " + domain_.name, {{LogKey::kError, news}});
+  }
+  Have(*std::move(running));
+}
+
+void DomainLife::Adopt(Running running) {
+  log_.Info("MPS domain adopted",
+            {{LogKey::kStep, domain_.name}, {LogKey::kPid, running.record.process.pid.value()}});
+  Have(std::move(running));
+}
+
+void DomainLife::Have(Running running) {
+  running_ = std::move(running);
+  ready_since_ = loop_.clock().Now();
+  const std::string log = LogFile(service::mps::DirectoriesOf(machine_.root, domain_.name));
+  if (Result<void> watched = log_tail_.Start(log); !watched.ok()) {
+    log_.Warn("faults of MPS clients in domain " + domain_.name + " are not noticed",
+              base::ErrorFields(watched.error()));
+  }
+  end_ = loop_.NewWatch("mps-daemon", running_->process.get());
+  end_->OnReadable([this] { Died(); });
+  failure_.Succeeded();
+  silences_ = 0;
+  Become(Phase::kReady, "");
+  // While nobody listened to its log a client may have failed.
+  Look(Fault::kMaybe);
+}
+
+void DomainLife::Died() {
+  Reap(running_->process.get());
+  end_.reset();
+  log_tail_.Stop();
+  look_->Cancel();
+  running_.reset();
+  if (loop_.clock().Now() - ready_since_ >= kHasProven) failures_ = 0;
+  // What is being done ends first.
+  if (job_.running() || stopped_) {
+    return Become(stopped_ ? Phase::kStopping : Phase::kWaiting, "its daemon has ended");
+  }
+  Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
+}
+
+void DomainLife::Fail(const base::Error& error) {
+  ++failures_;
+  failure_.Failed(error, {{LogKey::kAttempt, failures_}}, base::LogLevel::kError);
+  Become(Phase::kWaiting, error.ToString());
+  again_->After(PauseAfter(failures_), [this] { Start(); });
+}
+
+void DomainLife::Heard(std::string_view line) {
+  if (!service::mps::TellsOfFault(line)) return;
+  fault_heard_ = true;
+  if (!job_.running() && running_ && !look_soon_) Look(Fault::kHeard);
+}
+
+void DomainLife::Look(Fault fault) {
+  fault_heard_ = false;
+  look_soon_ = false;
+  look_->Cancel();
+  Run([this, fault, machine = machine_,
+       name = domain_.name](const std::atomic<bool>& stop) -> net::Task {
+    const Result<std::vector<model::Pid>> faulty = FindFaulty(machine, name, fault, stop);
+    const bool reachable = faulty.ok() || machine.runner->Reachable().ok();
+    return [this, faulty, reachable] { Looked(faulty, reachable); };
+  });
+}
+
+void DomainLife::LookLater(net::Duration pause) {
+  look_->After(pause, [this] { Look(fault_heard_ ? Fault::kHeard : Fault::kMaybe); });
+}
+
+void DomainLife::Looked(const Result<std::vector<model::Pid>>& faulty, bool reachable) {
+  if (stopped_) return End();
+  if (!running_) {
+    return Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
+  }
+  // Nobody was there to ask it: that says nothing about the daemon, which its clients have.
+  if (!reachable) return LookLater(kBetweenLooks);
+  if (!faulty.ok()) return Silent(faulty.error());
+  silences_ = 0;
+  if (!faulty->empty()) return Mend(*faulty);
+  look_soon_ = fault_heard_;
+  LookLater(look_soon_ ? kBetweenFalseAlarms : kBetweenLooks);
+}
+
+// A command that failed may have failed here: the daemon and its clients get another chance.
+void DomainLife::Silent(const base::Error& error) {
+  if (++silences_ < kMostSilences) return LookLater(kUntilAskedAgain);
+  log_.Warn("MPS domain " + domain_.name + " does not answer: its daemon is replaced",
+            base::ErrorFields(error));
+  Replace();
+}
+
+void DomainLife::Mend(const std::vector<model::Pid>& faulty) {
+  Become(Phase::kMending, "a client's fault has ended the clients of its server");
+  Run([this, faulty, machine = machine_,
+       name = domain_.name](const std::atomic<bool>& stop) -> net::Task {
+    const Result<void> end = EndServers(machine, name, faulty, stop);
+    return [this, end, count = faulty.size()] { Mended(end, count); };
+  });
+}
+
+void DomainLife::Mended(const Result<void>& end, std::size_t count) {
+  if (stopped_) return End();
+  if (!running_) {
+    return Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
+  }
+  if (!end.ok()) {
+    log_.Warn("MPS domain " + domain_.name +
+                  " has a server in FAULT that does not go: its daemon "
+                  "is replaced",
+              base::ErrorFields(end.error()));
+    return Replace();
+  }
+  log_.Warn("a client's fault ended all clients of an MPS server: it was replaced",
+            {{LogKey::kStep, domain_.name}, {LogKey::kCount, count}});
+  Become(Phase::kReady, "");
+  Look(fault_heard_ ? Fault::kHeard : Fault::kMaybe);
+}
+
+void DomainLife::Replace() {
+  end_.reset();
+  log_tail_.Stop();
+  look_->Cancel();
+  running_.reset();
+  Become(Phase::kMending, "its daemon is being replaced");
+  Run([this, machine = machine_, name = domain_.name](const std::atomic<bool>& stop) -> net::Task {
+    const Result<void> end = StopDaemon(machine, name, Stopping::kToStartAgain, stop);
+    return [this, end] {
+      if (stopped_) return End();
+      if (!end.ok()) return Fail(end.error());
+      Begin();
+    };
+  });
+}
+
+void DomainLife::Stop(Stopping stopping, std::function<void(Result<void> end)> stopped) {
+  stopping_ = stopping;
+  stopped_ = std::move(stopped);
+  again_->Cancel();
+  look_->Cancel();
+  Become(Phase::kStopping, "its daemon is being ended");
+  if (!job_.running()) End();
+}
+
+void DomainLife::End() {
+  end_.reset();
+  log_tail_.Stop();
+  running_.reset();
+  const auto work = [this, machine = machine_, name = domain_.name,
+                     stopping = stopping_](const std::atomic<bool>& stop) -> net::Task {
+    const Result<void> end = StopDaemon(machine, name, stopping, stop);
+    return [this, end] {
+      Become(Phase::kEnded, "");
+      std::exchange(stopped_, nullptr)(end);
+    };
+  };
+  if (Result<void> begun = job_.Start(work); !begun.ok()) {
+    std::exchange(stopped_, nullptr)(begun);
+  }
+}
+
+}  // namespace partita::agent::mps

@@ -1,0 +1,276 @@
+#include "agent/mps/domains.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace partita::agent::mps {
+namespace {
+
+using base::LogKey;
+using base::Result;
+using service::mps::ComputeModePolicy;
+using service::mps::Domain;
+using service::mps::Found;
+using service::mps::Step;
+
+constexpr std::chrono::seconds kUntilNextLook{5};
+constexpr std::chrono::seconds kUntilTriedAgain{30};
+
+}  // namespace
+
+struct Domains::Around {
+  Result<std::vector<Seen>> seen;
+  Result<service::mps::ModesBefore> modes;
+};
+
+struct Domains::ModeEnds {
+  std::vector<std::pair<std::string, base::Error>> failed;  // by the GPU's UUID
+  service::mps::ModesBefore before;
+};
+
+Domains::Domains(net::Loop& loop,
+                 base::Log& log,
+                 Machine machine,
+                 ComputeModes modes,
+                 std::function<void()> changed,
+                 std::function<service::mps::Holders()> holders)
+    : loop_(loop),
+      log_(log),
+      machine_(std::move(machine)),
+      changed_(std::move(changed)),
+      holders_(std::move(holders)),
+      modes_(std::move(modes)),
+      look_again_(loop.NewTimer("mps-look")),
+      modes_again_(loop.NewTimer("mps-modes")),
+      job_(loop) {}
+
+Domains::~Domains() { machine_.runner->Abandon(); }
+
+void Domains::Want(std::vector<Domain> wanted, ComputeModePolicy policy, bool complete) {
+  complete_ = complete;
+  if (wanted_ == wanted && policy_ == policy) {
+    if (plan_.kept.empty() && plan_.waiting.empty()) return;
+    if (busy_) {
+      again_ = true;
+      return;
+    }
+    const service::mps::Plan now = Decide();
+    if (now.kept != plan_.kept || now.waiting != plan_.waiting) Reconcile();
+    return;
+  }
+  wanted_ = std::move(wanted);
+  policy_ = policy;
+  if (busy_) {
+    again_ = true;
+  } else if (looked_) {
+    Reconcile();
+  } else {
+    LookAround();
+  }
+}
+
+void Domains::LookAround() {
+  busy_ = true;
+  const Result<void> begun = job_.Start([this, machine = machine_](
+                                            const std::atomic<bool>& stop) -> net::Task {
+    auto around = std::make_shared<Around>(Around{mps::LookAround(machine, stop), modes_.Load()});
+    return [this, around] { Looked(std::move(*around)); };
+  });
+  if (!begun.ok()) Looked({begun.error(), begun.error()});
+}
+
+void Domains::Looked(Around around) {
+  Result<std::vector<Seen>>& seen = around.seen;
+  if (!seen.ok()) {
+    if (problem_ != seen.error().ToString()) {
+      problem_ = seen.error().ToString();
+      log_.Error("MPS domains of earlier agents cannot be read: none is started meanwhile",
+                 base::ErrorFields(seen.error()));
+      changed_();
+    }
+    return look_again_->After(kUntilNextLook, [this] { LookAround(); });
+  }
+  problem_.clear();
+  modes_known_ = around.modes.ok();
+  if (modes_known_) {
+    modes_before_ = *std::move(around.modes);
+  } else {
+    log_.Error("compute modes before MPS are not known: none is changed",
+               base::ErrorFields(around.modes.error()));
+  }
+  looked_ = true;
+  for (Seen& each : *seen) {
+    if (!each.why.empty()) {
+      log_.Warn("an MPS domain of an earlier agent is not as its record says",
+                {{LogKey::kStep, each.found.name}, {LogKey::kError, each.why}});
+    }
+    const std::string name = each.found.name;
+    left_.insert_or_assign(name, std::move(each));
+  }
+  Reconcile();
+}
+
+std::vector<Found> Domains::FoundNow() const {
+  std::vector<Found> found;
+  for (const auto& [name, seen] : left_) found.push_back(seen.found);
+  // Whatever they do now, they bring about their domain.
+  for (const auto& [name, life] : lives_) {
+    found.push_back({.name = name, .running = true, .parameters = life->domain()});
+  }
+  return found;
+}
+
+service::mps::Plan Domains::Decide() const {
+  service::mps::Holders holders = holders_();
+  holders.complete = holders.complete && complete_;
+  return service::mps::Reconcile(*wanted_, FoundNow(), modes_before_, policy_, holders);
+}
+
+// Once each.
+void Domains::TellKept(const std::vector<Domain>& before) {
+  for (const Domain& domain : plan_.kept) {
+    if (std::find(before.begin(), before.end(), domain) != before.end()) continue;
+    log_.Warn("MPS domain: kept as it was until the pods that hold shares of it have gone",
+              {{LogKey::kStep, domain.name}});
+  }
+}
+
+void Domains::Reconcile() {
+  busy_ = true;
+  again_ = false;
+  try_again_ = false;
+  modes_again_->Cancel();
+  const std::vector<Domain> kept = std::move(plan_.kept);
+  plan_ = Decide();
+  TellKept(kept);
+  steps_ = plan_.steps;
+  for (const Step& step : steps_) {
+    if (step.kind != Step::Kind::kKeep) {
+      log_.Info("MPS domain: " + std::string(ToString(step.kind)), {{LogKey::kStep, step.name}});
+    }
+  }
+  EndThose(steps_);
+}
+
+void Domains::EndThose(const std::vector<Step>& steps) {
+  std::vector<std::pair<DomainLife*, Stopping>> ends;
+  for (const Step& step : steps) {
+    const bool again = step.kind == Step::Kind::kRestart;
+    if (step.kind != Step::Kind::kStop && !again) continue;
+    const auto left = left_.find(step.name);
+    if (left != left_.end()) {
+      // One of an earlier agent: it is ended as one of ours.
+      Domain named = step.domain;
+      named.name = step.name;
+      NewLife(named);
+      left_.erase(left);
+    }
+    ends.emplace_back(lives_.at(step.name).get(),
+                      again ? Stopping::kToStartAgain : Stopping::kForGood);
+  }
+  ending_ = ends.size();
+  for (const auto& [life, stopping] : ends) {
+    life->Stop(stopping, [this, name = life->domain().name](const Result<void>& end) {
+      // Not from within the life that goes.
+      loop_.Post([this, name, end, alive = std::weak_ptr<bool>(alive_)] {
+        if (!alive.expired()) EndOf(name, end);
+      });
+    });
+  }
+  if (ends.empty()) ChangeModes();
+}
+
+void Domains::EndOf(const std::string& name, const Result<void>& end) {
+  if (!end.ok()) {
+    log_.Error("an MPS domain did not end: tried again later",
+               {{LogKey::kStep, name}, {LogKey::kError, end.error().ToString()}});
+    // As one that somebody else left: it goes before another begins there.
+    Seen stayed;
+    stayed.found.name = name;
+    stayed.found.running = true;
+    left_.insert_or_assign(name, std::move(stayed));
+    try_again_ = true;
+  }
+  lives_.erase(name);
+  changed_();
+  if (--ending_ == 0) ChangeModes();
+}
+
+void Domains::ChangeModes() {
+  std::vector<std::string> restored;
+  std::vector<service::mps::Member> exclusive;
+  for (const Step& step : steps_) {
+    if (step.kind == Step::Kind::kRestoreMode) restored.push_back(step.name);
+    if (step.held) continue;
+    for (const service::mps::Member& member : step.domain.members) {
+      if (policy_ == ComputeModePolicy::kExclusive && !member.mig) exclusive.push_back(member);
+    }
+  }
+  if (!modes_known_ || (restored.empty() && exclusive.empty())) return BeginThose();
+  const Result<void> begun = job_.Start([this, restored, exclusive](const auto&) -> net::Task {
+    ModeEnds ends;
+    const auto note = [&](const std::string& gpu, const Result<void>& end) {
+      if (!end.ok()) ends.failed.emplace_back(gpu, end.error());
+    };
+    for (const std::string& gpu : restored) note(gpu, modes_.Restore(gpu));
+    for (const auto& member : exclusive) {
+      note(member.uuid, modes_.MakeExclusive(member.uuid, member.pci));
+    }
+    ends.before = modes_.before();
+    return [this, ends] { ChangedModes(ends); };
+  });
+  if (!begun.ok()) ChangedModes({{{"", begun.error()}}, modes_before_});
+}
+
+void Domains::ChangedModes(const ModeEnds& ends) {
+  modes_before_ = ends.before;
+  for (const auto& [gpu, error] : ends.failed) {
+    log_.Error("the compute mode of a GPU is not as MPS needs it: tried again later",
+               {{LogKey::kGpu, gpu}, {LogKey::kError, error.ToString()}});
+  }
+  try_again_ = try_again_ || !ends.failed.empty();
+  BeginThose();
+}
+
+void Domains::BeginThose() {
+  for (const Step& step : std::exchange(steps_, {})) {
+    if (step.domain.name.empty() || lives_.contains(step.name)) continue;
+    DomainLife& life = NewLife(step.domain);
+    const auto left = left_.find(step.name);
+    if (step.kind == Step::Kind::kKeep && left != left_.end() && left->second.running) {
+      life.Adopt(*std::move(left->second.running));
+    } else {
+      life.Start();
+    }
+    left_.erase(step.name);
+  }
+  busy_ = false;
+  changed_();
+  if (again_) return Reconcile();
+  if (!try_again_) return;
+  modes_again_->After(kUntilTriedAgain, [this] {
+    if (!busy_) Reconcile();
+  });
+}
+
+DomainLife& Domains::NewLife(const Domain& domain) {
+  std::unique_ptr<DomainLife>& life = lives_[domain.name];
+  life = std::make_unique<DomainLife>(loop_, log_, machine_, domain, [this] { changed_(); });
+  return *life;
+}
+
+void Domains::TryAgain() {
+  if (look_again_->armed()) {
+    look_again_->Cancel();
+    LookAround();
+  }
+  for (const auto& [name, life] : lives_) life->TryAgain();
+}
+
+std::map<std::string, Condition> Domains::conditions() const {
+  std::map<std::string, Condition> all;
+  for (const auto& [name, life] : lives_) all.emplace(name, life->condition());
+  return all;
+}
+
+}  // namespace partita::agent::mps

@@ -1,0 +1,99 @@
+// The MPS domains of this node: what is wanted is brought about, what is the same is left alone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "agent/mps/compute_modes.h"
+#include "agent/mps/domain_life.h"
+#include "base/log.h"
+#include "net/loop.h"
+#include "service/mps/reconcile.h"
+
+namespace partita::agent::mps {
+
+// Loop's thread only. Loop and log outlive it. Destroyed, it leaves every daemon running.
+class Domains {
+ public:
+  // `changed`: conditions(), kept() or waiting() has another answer. `holders` is asked whenever
+  // something would be ended.
+  Domains(net::Loop& loop,
+          base::Log& log,
+          Machine machine,
+          ComputeModes modes,
+          std::function<void()> changed,
+          std::function<service::mps::Holders()> holders);
+  Domains(const Domains&) = delete;
+  Domains& operator=(const Domains&) = delete;
+  ~Domains();
+
+  // These and no others, from now on. The first call looks at what earlier agents left. GPUs are
+  // made exclusive before their daemon starts, and are as before when it has ended. What is held
+  // stays; told the same again, it asks whether that is still so. Not `complete`: there may be
+  // others, and none that runs is ended.
+  void Want(std::vector<service::mps::Domain> wanted,
+            service::mps::ComputeModePolicy policy,
+            bool complete = true);
+
+  // What failed is tried at once, not after its pause.
+  void TryAgain();
+
+  // By name; of those that are wanted, and of those that are still being ended.
+  [[nodiscard]] std::map<std::string, Condition> conditions() const;
+  // As service::mps::Plan has them.
+  [[nodiscard]] const std::vector<service::mps::Domain>& kept() const { return plan_.kept; }
+  [[nodiscard]] const std::map<std::string, std::string>& waiting() const { return plan_.waiting; }
+  // Why nothing can be brought about; empty: it can.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  // Nothing is being looked at or ended any more.
+  [[nodiscard]] bool settled() const { return !busy_; }
+
+ private:
+  using Lives = std::map<std::string, std::unique_ptr<DomainLife>>;
+
+  struct Around;  // what a look found
+  struct ModeEnds;
+  void LookAround();
+  void Looked(Around around);
+  [[nodiscard]] service::mps::Plan Decide() const;
+  void Reconcile();
+  void TellKept(const std::vector<service::mps::Domain>& before);
+  void EndThose(const std::vector<service::mps::Step>& steps);
+  void EndOf(const std::string& name, const base::Result<void>& end);
+  void ChangeModes();
+  void ChangedModes(const ModeEnds& ends);
+  void BeginThose();
+  [[nodiscard]] std::vector<service::mps::Found> FoundNow() const;
+  DomainLife& NewLife(const service::mps::Domain& domain);
+
+  net::Loop& loop_;
+  base::Log& log_;
+  Machine machine_;
+  std::function<void()> changed_;
+  std::function<service::mps::Holders()> holders_;
+  ComputeModes modes_;  // of the job's thread while one runs
+  service::mps::ModesBefore modes_before_;
+  bool modes_known_ = false;  // else none is changed
+  std::optional<std::vector<service::mps::Domain>> wanted_;
+  service::mps::ComputeModePolicy policy_ = service::mps::ComputeModePolicy::kUnchanged;
+  bool looked_ = false;
+  std::string problem_;
+  bool busy_ = false;
+  bool again_ = false;                     // something else was wanted meanwhile
+  std::map<std::string, Seen> left_;       // by earlier agents, not yet adopted or ended
+  service::mps::Plan plan_;                // the last
+  std::vector<service::mps::Step> steps_;  // of it, while they are being done
+  std::size_t ending_ = 0;                 // how many daemons are being ended
+  bool complete_ = true;
+  bool try_again_ = false;  // something did not end, or a mode could not be changed
+  std::unique_ptr<net::Timer> look_again_, modes_again_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  Lives lives_;
+  Job job_;  // last: its thread ends first
+};
+
+}  // namespace partita::agent::mps

@@ -1,0 +1,110 @@
+#include "agent/mps/known_process.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fmt/format.h>
+
+#include "base/files.h"
+#include "base/text.h"
+
+namespace partita::agent::mps {
+namespace {
+
+using base::ErrorCode;
+using base::Result;
+using base::UniqueFd;
+
+// Of /proc/<pid>/stat, counted behind the name, which may have spaces and parentheses in it.
+constexpr std::size_t kStartTime = 19;
+
+std::string ProcPath(model::Pid pid, std::string_view file) {
+  return fmt::format("/proc/{}/{}", pid, file);
+}
+
+base::Error Ended(model::Pid pid) {
+  return base::MakeError(ErrorCode::kNotFound, "process {} has ended", pid);
+}
+
+// The name of the program in its command line: another user may have called anything so, but not in
+// a directory of ours.
+bool RunsProgram(model::Pid pid, std::string_view program) {
+  const Result<std::string> line = base::ReadFile(ProcPath(pid, "cmdline"));
+  if (!line.ok()) return false;
+  const std::string_view first = std::string_view(*line).substr(0, line->find('\0'));
+  return first == program || first.ends_with("/" + std::string(program));
+}
+
+}  // namespace
+
+Result<std::uint64_t> ReadStartTime(model::Pid pid) {
+  const Result<std::string> stat = base::ReadFile(ProcPath(pid, "stat"));
+  if (!stat.ok()) return Ended(pid);
+  const std::size_t name = stat->rfind(')');
+  if (name == std::string::npos) return Ended(pid);
+  const std::vector<std::string_view> words =
+      base::SplitWords(std::string_view(*stat).substr(name + 1));
+  const auto time =
+      words.size() > kStartTime ? base::ParseUnsigned(words[kStartTime]) : std::nullopt;
+  if (time) return *time;
+  return base::MakeError(ErrorCode::kInternal, "{} says no start time", ProcPath(pid, "stat"));
+}
+
+Result<UniqueFd> OpenProgram(model::Pid pid, std::string_view program) {
+  // Before what it is is looked at: from now on the number is this one's.
+  UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid.value(), 0)));
+  if (!fd.valid() && errno == ESRCH) return Ended(pid);
+  if (!fd.valid()) return base::ErrnoError(fmt::format("watch process {}", pid));
+  if (!RunsProgram(pid, program)) return Ended(pid);
+  return fd;
+}
+
+Result<UniqueFd> OpenProcess(const service::mps::Process& process,
+                             std::string_view boot_id,
+                             std::string_view program) {
+  if (process.boot_id != boot_id) return Ended(process.pid);
+  TRY(fd, OpenProgram(process.pid, program));
+  TRY(start_time, ReadStartTime(process.pid));
+  if (start_time != process.start_time) return Ended(process.pid);
+  return fd;
+}
+
+bool HasVariable(model::Pid pid, std::string_view name, std::string_view value) {
+  const Result<std::string> all = base::ReadFile(ProcPath(pid, "environ"));
+  if (!all.ok()) return false;
+  const std::string wanted = fmt::format("{}={}", name, value);
+  for (std::string_view rest = *all; !rest.empty();) {
+    const std::size_t end = std::min(rest.find('\0'), rest.size());
+    if (rest.substr(0, end) == wanted) return true;
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  return false;
+}
+
+bool WaitForEnd(int process, std::chrono::milliseconds limit) {
+  pollfd wait{process, POLLIN, 0};
+  int count = 0;
+  do count = poll(&wait, 1, static_cast<int>(limit.count()));
+  while (count < 0 && errno == EINTR);
+  if (count <= 0) return false;
+  Reap(process);
+  return true;
+}
+
+void Reap(int process) {
+  siginfo_t info{};
+  // Whose child it is not, init waits for.
+  (void)waitid(P_PIDFD, static_cast<id_t>(process), &info, WEXITED | WNOHANG);
+}
+
+void Signal(int process, int number) {
+  (void)syscall(SYS_pidfd_send_signal, process, number, nullptr, 0);
+}
+
+}  // namespace partita::agent::mps

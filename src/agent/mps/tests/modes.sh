@@ -1,0 +1,57 @@
+#!/usr/bin/env bash
+# The GPUs of domains are exclusive, and as before in the end, whoever was killed in between.
+source "$(dirname "$0")/common.sh"
+mapfile -t address < <(smi --query-gpu=pci.bus_id --format=csv,noheader)
+modes() { smi --query-gpu=compute_mode --format=csv,noheader | head -n 3 | paste -sd' '; }
+run 0 smi -i 1 -c PROHIBITED
+run 0 smi -i 2 -c EXCLUSIVE_PROCESS
+before=$(modes)
+is "$before" "Default Prohibited Exclusive_Process"
+all=("domain one ${gpu[0]} 20480 50 ${address[0]}" "domain two ${gpu[1]} 20480 50 ${address[1]}"
+  "domain three ${gpu[2]} 20480 50 ${address[2]}")
+ready="one ready, three ready, two ready"
+
+owner agent
+tell agent "${all[@]}" "go exclusive"
+until_shown agent "$ready"
+is "$(modes)" "Exclusive_Process Exclusive_Process Exclusive_Process"
+is "$(lines_in one context)" "init: 0 no error|context: 0 no error"
+# Nobody comes in beside the server.
+is "$(CUDA_VISIBLE_DEVICES=${gpu[0]} lines_in nowhere context)" \
+  "init: 0 no error|context: 46 CUDA-capable device(s) is/are busy or unavailable"
+
+# A domain that ends gives its GPU back; that of another policy too.
+tell agent "${all[0]}" "go exclusive"
+until_shown agent "one ready"
+is "$(modes)" "Exclusive_Process Prohibited Exclusive_Process"
+tell agent "${all[0]}" go
+as_before() { [ "$(modes)" = "$before" ]; }
+until_true as_before
+tell agent "${all[@]}" "go exclusive"
+until_shown agent "$ready"
+
+# The next owner knows what was before.
+kill -KILL "$agent_pid"
+wait "$agent_pid" || true
+owner next
+tell next "go exclusive"
+until_shown next nothing
+until_true as_before
+
+# Killed as soon as one of these is true: what comes next puts everything back.
+moments=('[ -s "$work/brief.err" ]' '[ -s "$root.modes" ]' '! as_before' '[ -e "$root/one/domain.json" ]'
+  '[ -e "$root/two/pipe/control" ]' 'shows_now brief "$ready"')
+for moment in "${moments[@]}"; do
+  rm -f "$work"/brief.* "$work"/after.* "$root.modes"
+  owner brief
+  tell brief "${all[@]}" "go exclusive"
+  until_true eval "$moment"
+  kill -KILL "$brief_pid"
+  wait "$brief_pid" || true
+  owner after
+  tell after "go exclusive"
+  until_shown after nothing
+  until_true as_before
+  kill -KILL "$after_pid"
+  wait "$after_pid" || true
+done

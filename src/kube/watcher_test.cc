@@ -1,0 +1,274 @@
+// The real client against a server of which the test says every byte, with time that it moves.
+#include <arpa/inet.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/unique_fd.h"
+#include "kube/client.h"
+#include "kube/watch_lines.h"
+#include "net/testing/fake_loop.h"
+
+namespace partita::kube {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+std::string Node(const std::string& name, int version) {
+  return fmt::format(R"({{"metadata":{{"name":"{}","resourceVersion":"{}"}}}})", name, version);
+}
+
+std::string Event(const std::string& type, const std::string& object) {
+  const std::string line = fmt::format("{{\"type\":\"{}\",\"object\":{}}}\n", type, object);
+  return fmt::format("{:x}\r\n{}\r\n", line.size(), line);
+}
+
+const std::string kStream = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n";
+
+class WatcherTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    listener_.Reset(socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_in where{};
+    where.sin_family = AF_INET;
+    where.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    PARTITA_CHECK(bind(listener_.get(), reinterpret_cast<sockaddr*>(&where), sizeof(where)) == 0);
+    PARTITA_CHECK(listen(listener_.get(), 16) == 0);
+    socklen_t size = sizeof(where);
+    PARTITA_CHECK(getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&where), &size) == 0);
+    Access access;
+    access.server = {.host = "127.0.0.1", .port = ntohs(where.sin_port), .tls = false};
+    client_ = NewClient(
+        loop_, "api", access, [] { return 0.0; }, "partita/test");
+  }
+
+  void Watch() {
+    WatchEvents events;
+    events.seen = [this](const base::Value& object) {
+      told_.push_back(NameOf(object).name + "@" + MetadataOf(object, "resourceVersion"));
+    };
+    events.gone = [this](const ObjectName& name) { told_.push_back("-" + name.name); };
+    events.synced = [this] { told_.emplace_back("synced"); };
+    events.failed = [this](const base::Error&) { ++failures_; };
+    watching_ = client_->Watch("/api/v1/nodes", "", events);
+  }
+  // The next request: its first line. Every answer ends its connection, so that each has its own.
+  std::string Hear() {
+    loop_.RunUntil([&] { return Accept(); });
+    return ReadHead();
+  }
+  bool Accept() {
+    peer_.Reset(accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+    return peer_.valid();
+  }
+  std::string ReadHead() {
+    std::string all;
+    loop_.RunUntil([&] {
+      std::array<char, 4096> buffer{};
+      const ssize_t count = recv(peer_.get(), buffer.data(), buffer.size(), 0);
+      if (count > 0) all.append(buffer.data(), static_cast<std::size_t>(count));
+      return all.find("\r\n\r\n") != std::string::npos;
+    });
+    return all.substr(0, all.find(" HTTP/1.1\r\n"));
+  }
+  bool Silent() {
+    loop_.RunUntilIdle();
+    const base::UniqueFd peer(accept4(listener_.get(), nullptr, nullptr, SOCK_CLOEXEC));
+    return !peer.valid();
+  }
+  void Say(const std::string& text) {
+    PARTITA_CHECK(send(peer_.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
+                  static_cast<ssize_t>(text.size()));
+    loop_.RunUntilIdle();
+  }
+  void Answer(const std::string& status, const std::string& body, const std::string& more = "") {
+    Say(fmt::format("HTTP/1.1 {}\r\nConnection: close\r\n{}Content-Length: {}\r\n\r\n{}", status,
+                    more, body.size(), body));
+  }
+  void AnswerList(int version, const std::string& items) {
+    Answer("200 OK", fmt::format(R"({{"metadata":{{"resourceVersion":"{}"}},"items":[{}]}})",
+                                 version, items));
+  }
+  void Cut() {
+    const int before = failures_;
+    peer_.Reset();
+    loop_.RunUntil([&] { return failures_ > before; });
+  }
+  std::vector<std::string> Told() { return std::exchange(told_, {}); }
+  static std::string From(int version) {
+    return fmt::format(
+        "GET /api/v1/nodes?watch=true&allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds="
+        "300",
+        version);
+  }
+  using Words = std::vector<std::string>;
+
+  net::testing::FakeLoop loop_;
+  base::UniqueFd listener_, peer_;
+  std::unique_ptr<Client> client_;
+  std::unique_ptr<Watching> watching_;
+  Words told_;
+  int failures_ = 0;
+};
+
+TEST_F(WatcherTest, ListsThenFollowsFromThere) {
+  Watch();
+  EXPECT_EQ(Hear(), "GET /api/v1/nodes");
+  AnswerList(10, Node("a", 3) + "," + Node("b", 9));
+  EXPECT_EQ(Hear(), From(10));
+  EXPECT_EQ(Told(), (Words{"a@3", "b@9", "synced"}));
+  Say(kStream + Event("MODIFIED", Node("a", 11)) + Event("DELETED", Node("b", 12)) +
+      Event("ADDED", Node("c", 13)) + Event("BOOKMARK", Node("", 20)));
+  EXPECT_EQ(Told(), (Words{"a@11", "-b", "c@13"}));
+  // At rest: nothing but what guards the stream.
+  EXPECT_EQ(loop_.ArmedTimers().size(), 1U);
+  // Ended by the server after its time: at once, and from the bookmark on.
+  loop_.Advance(seconds(299));
+  Say("0\r\n\r\n");
+  EXPECT_EQ(Hear(), From(20));
+  EXPECT_EQ(failures_, 0);
+  EXPECT_EQ(client_->counts(), (RequestCounts{{"list nodes", 1}, {"watch nodes", 2}}));
+}
+
+TEST_F(WatcherTest, AStreamThatIsAlwaysCutIsAskedForWithAPause) {
+  Watch();
+  (void)Hear();
+  AnswerList(10, "");
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(Hear(), From(10 + i));
+    Say(kStream + Event("MODIFIED", Node("a", 11 + i)));
+    loop_.Advance(seconds(1));
+    Cut();
+    EXPECT_TRUE(Silent());
+    loop_.Advance(milliseconds(999));
+    EXPECT_TRUE(Silent());
+    loop_.Advance(milliseconds(1));
+  }
+  EXPECT_EQ(told_.size(), 21U);
+  EXPECT_EQ(client_->counts().at("list nodes"), 1U);
+}
+
+TEST_F(WatcherTest, WhatIsForgottenIsListedAnew) {
+  Watch();
+  (void)Hear();
+  AnswerList(10, Node("a", 3) + "," + Node("b", 4) + "," + Node("c", 5));
+  (void)Hear();
+  Say(kStream);
+  EXPECT_EQ(Told(), (Words{"a@3", "b@4", "c@5", "synced"}));
+  // As an event, and as the answer itself.
+  Say(Event("ERROR", R"({"kind":"Status","code":410,"reason":"Expired","message":"too old"})"));
+  loop_.Advance(seconds(2));
+  EXPECT_EQ(Hear(), "GET /api/v1/nodes");
+  AnswerList(20, Node("a", 3) + "," + Node("b", 15));
+  EXPECT_EQ(Hear(), From(20));
+  EXPECT_EQ(Told(), (Words{"b@15", "-c", "synced"}));
+  Answer("410 Gone", "{}");
+  loop_.Advance(seconds(4));
+  EXPECT_EQ(Hear(), "GET /api/v1/nodes");
+}
+
+TEST_F(WatcherTest, AnOutageIsWaitedForLongerAndLonger) {
+  Watch();
+  (void)Hear();
+  AnswerList(10, "");
+  (void)Hear();
+  Say(kStream);
+  loop_.Advance(minutes(1));
+  Cut();
+  std::vector<int> waited;
+  for (int i = 0; i < 8; ++i) {
+    int half_seconds = 0;
+    loop_.RunUntilIdle();
+    while (!Accept() && half_seconds < 100) {
+      loop_.Advance(milliseconds(500));
+      loop_.RunUntilIdle();
+      ++half_seconds;
+    }
+    waited.push_back(half_seconds);
+    ASSERT_TRUE(peer_.valid());
+    (void)ReadHead();
+    Answer("503 Service Unavailable", "");
+  }
+  EXPECT_EQ(waited, (std::vector<int>{1, 2, 4, 8, 16, 30, 30, 30}));
+}
+
+TEST_F(WatcherTest, StaysAwayForAsLongAsTheServerSays) {
+  Watch();
+  (void)Hear();
+  AnswerList(10, "");
+  (void)Hear();
+  Answer("429 Too Many Requests", "", "Retry-After: 9\r\n");
+  loop_.Advance(milliseconds(8999));
+  EXPECT_TRUE(Silent());
+  loop_.Advance(milliseconds(1));
+  EXPECT_EQ(Hear(), From(10));
+}
+
+TEST_F(WatcherTest, WhatMakesNoSenseIsListedAnew) {
+  Watch();
+  (void)Hear();
+  AnswerList(10, "");
+  (void)Hear();
+  Say(kStream + "7\r\nrubbish\r\n1\r\n\n\r\n");
+  loop_.Advance(seconds(2));
+  EXPECT_EQ(Hear(), "GET /api/v1/nodes");
+  EXPECT_EQ(failures_, 1);
+}
+
+TEST_F(WatcherTest, ASilentStreamIsNotTrustedForEver) {
+  Watch();
+  (void)Hear();
+  AnswerList(10, "");
+  (void)Hear();
+  Say(kStream);
+  loop_.Advance(seconds(330));
+  EXPECT_EQ(failures_, 1);
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(Hear(), From(10));
+}
+
+TEST_F(WatcherTest, MayBeLetGoFromInside) {
+  WatchEvents events;
+  events.seen = [this](const base::Value&) {
+    told_.emplace_back("seen");
+    watching_.reset();
+  };
+  events.synced = [] { FAIL(); };
+  watching_ = client_->Watch("/api/v1/nodes", "", events);
+  (void)Hear();
+  AnswerList(10, Node("a", 3) + "," + Node("b", 4));
+  EXPECT_TRUE(Silent());
+  EXPECT_EQ(Told(), (Words{"seen"}));
+  EXPECT_TRUE(loop_.ArmedTimers().empty());
+}
+
+TEST_F(WatcherTest, ARequestThatIsPostponedIsSentAgain) {
+  std::vector<base::Result<base::Value>> answers;
+  client_->Get("/api/v1/nodes/a",
+               [&](base::Result<base::Value> answer) { answers.push_back(std::move(answer)); });
+  (void)Hear();
+  Answer("429 Too Many Requests", "", "Retry-After: 2\r\n");
+  loop_.Advance(seconds(2));
+  EXPECT_EQ(Hear(), "GET /api/v1/nodes/a");
+  Answer("200 OK", Node("a", 1));
+  loop_.RunUntil([&] { return !answers.empty(); });
+  EXPECT_TRUE(answers[0].ok());
+  EXPECT_EQ(client_->counts().at("get nodes"), 2U);
+  // For longer than anybody waits: told at once.
+  client_->Get("/api/v1/nodes/a",
+               [&](base::Result<base::Value> answer) { answers.push_back(std::move(answer)); });
+  (void)Hear();
+  Answer("429 Too Many Requests", "busy", "Retry-After: 60\r\n");
+  loop_.RunUntil([&] { return answers.size() == 2; });
+  EXPECT_EQ(answers[1].error().ToString(), "get /api/v1/nodes/a: the API server answers 429: busy");
+}
+
+}  // namespace
+}  // namespace partita::kube

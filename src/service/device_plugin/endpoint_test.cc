@@ -1,0 +1,238 @@
+#include "service/device_plugin/endpoint.h"
+
+#include <filesystem>
+
+#include <gtest/gtest.h>
+
+#include "net/testing/fake_loop.h"
+#include "service/ledger/testing/scratch.h"
+
+namespace partita::service::device_plugin {
+namespace {
+
+using std::chrono::seconds;
+
+// As far as kubelet registers plugins: asks back before it answers, then listens.
+class Kubelet {
+ public:
+  Kubelet(net::Loop& loop, std::string directory)
+      : loop_(loop), directory_(std::move(directory)), server_(loop, "kubelet") {
+    server_.OnCall(std::string(kRegister),
+                   [this](const std::shared_ptr<net::rpc::Call>& call) { Registering(call); });
+    // As it does when it starts.
+    for (const auto& entry : std::filesystem::directory_iterator(directory_))
+      std::filesystem::remove(entry.path());
+    EXPECT_TRUE(server_.Listen(directory_ + "/kubelet.sock").ok());
+  }
+
+  void Hangs() { hangs_ = true; }
+  void Listens(bool listens) { listens_ = listens; }
+  void LeavesStream() { plugin_->Close(); }
+  net::rpc::Channel& plugin() { return *plugin_; }
+  [[nodiscard]] const std::vector<std::string>& registered() const { return registered_; }
+
+ private:
+  void Registering(const std::shared_ptr<net::rpc::Call>& call) {
+    if (hangs_) {
+      hanging_.push_back(call);
+      return;
+    }
+    plugin_ = std::make_unique<net::rpc::Channel>(loop_, "plugin", directory_ + "/nvidia-gpu.sock");
+    plugin_->Call(std::string(kGetOptions), "", seconds(10),
+                  [this, call](const base::Result<std::string>& options) {
+                    EXPECT_TRUE(options.ok());
+                    registered_.push_back(call->request());
+                    call->Finish(std::string());
+                    if (!listens_) return;
+                    // Nobody here reads a stream's messages; that it is open is what counts.
+                    plugin_->Call(std::string(kListAndWatch), "", std::chrono::hours(9),
+                                  [](const base::Result<std::string>&) {});
+                  });
+  }
+
+  net::Loop& loop_;
+  const std::string directory_;
+  net::rpc::Server server_;
+  std::unique_ptr<net::rpc::Channel> plugin_;
+  std::vector<std::string> registered_;
+  std::vector<std::shared_ptr<net::rpc::Call>> hanging_;
+  bool hangs_ = false, listens_ = true;
+};
+
+class EndpointTest : public ::testing::Test {
+ protected:
+  EndpointTest() {
+    duties_.allocate = [this](const std::vector<std::vector<std::string>>& containers)
+        -> base::Result<std::vector<Answer>> {
+      if (containers[0][0] == "wrong")
+        return base::Error(base::ErrorCode::kInvalid, "unknown device: wrong");
+      asked_ = containers;
+      Answer answer;
+      answer.cdi_devices = {"x/y=" + containers[0][0]};
+      return std::vector<Answer>{answer};
+    };
+    duties_.prefer = [](const PreferRequest& request) {
+      return std::vector<std::string>(request.available.begin(), request.available.begin() + 1);
+    };
+  }
+  void Make() {
+    endpoint_.emplace(loop_, log_, "nvidia.com/gpu",
+                      KubeletPlace{scratch_.path(), scratch_.path() + "/kubelet.sock"}, duties_,
+                      [this] { ++changes_; });
+    endpoint_->SetDevices({{"GPU-a", true, 0}});
+  }
+  void StartBoth() {
+    kubelet_.emplace(loop_, scratch_.path());
+    Make();
+    endpoint_->Start();
+    loop_.RunUntil([this] { return endpoint_->streaming(); });
+  }
+  [[nodiscard]] bool SocketIsThere() const {
+    return std::filesystem::exists(scratch_.path() + "/nvidia-gpu.sock");
+  }
+  base::Result<std::string> Ask(std::string_view method, const std::string& message) {
+    std::optional<base::Result<std::string>> answer;
+    kubelet_->plugin().Call(std::string(method), message, seconds(10),
+                            [&](base::Result<std::string> said) { answer = std::move(said); });
+    loop_.RunUntil([&] { return answer.has_value(); });
+    return *answer;
+  }
+
+  ledger::testing::Scratch scratch_;
+  net::testing::FakeLoop loop_;
+  std::string lines_;
+  base::Log log_{loop_.clock(), [this](std::string_view line) { lines_ += line; }};
+  Duties duties_;
+  std::vector<std::vector<std::string>> asked_;
+  int changes_ = 0;
+  std::optional<Kubelet> kubelet_;
+  std::optional<Endpoint> endpoint_;
+};
+
+TEST_F(EndpointTest, RegistersWhileKubeletAsksBack) {
+  StartBoth();
+  EXPECT_EQ(kubelet_->registered(),
+            std::vector<std::string>{RegisterMessage("nvidia-gpu.sock", "nvidia.com/gpu")});
+  EXPECT_EQ(changes_, 1);
+  EXPECT_NE(lines_.find("registered with kubelet"), std::string::npos) << lines_;
+}
+
+TEST_F(EndpointTest, TheSocketIsNamedAfterTheResource) {
+  EXPECT_EQ(SocketNameOf("nvidia.com/gpu"), "nvidia-gpu.sock");
+  EXPECT_EQ(SocketNameOf("nvidia.com/mig-1g.5gb.shared"), "nvidia-mig-1g.5gb.shared.sock");
+}
+
+TEST_F(EndpointTest, AnswersWhatItsOwnerSays) {
+  StartBoth();
+  const std::string request("\x0a\x07\x0a\x05GPU-a");
+  const auto answer = Ask(kAllocate, request);
+  ASSERT_TRUE(answer.ok()) << answer.error().ToString();
+  EXPECT_EQ(asked_, (std::vector<std::vector<std::string>>{{"GPU-a"}}));
+  EXPECT_EQ(*answer, std::string("\x0a\x0d\x2a\x0b\x0a\x09x/y=GPU-a"));
+  const auto preferred = Ask(kPrefer, "\x0a\x09\x0a\x05GPU-a\x18\x01");
+  ASSERT_TRUE(preferred.ok()) << preferred.error().ToString();
+  EXPECT_EQ(*preferred, request) << "both messages are a list of ids in field 1 of field 1";
+  EXPECT_TRUE(Ask(kPreStart, "").ok());
+}
+
+TEST_F(EndpointTest, AnErrorReachesKubeletInWords) {
+  StartBoth();
+  const auto answer = Ask(kAllocate, "\x0a\x07\x0a\x05wrong");
+  ASSERT_FALSE(answer.ok());
+  EXPECT_NE(answer.error().ToString().find("unknown device: wrong"), std::string::npos);
+  const auto garbage = Ask(kAllocate, "\x0a\x07\x0a");
+  ASSERT_FALSE(garbage.ok());
+  EXPECT_NE(garbage.error().ToString().find("nvidia.com/gpu: "), std::string::npos)
+      << garbage.error().ToString();
+}
+
+TEST_F(EndpointTest, WithoutAKubeletItTriesAgainEverMoreSlowly) {
+  Make();
+  endpoint_->Start();
+  loop_.RunUntil([this] { return !lines_.empty(); });
+  EXPECT_TRUE(SocketIsThere());
+  for (const int pause : {1, 2, 4, 8, 16, 30, 30}) {
+    loop_.RunUntil([this] { return !loop_.ArmedTimers().empty(); });
+    ASSERT_EQ(loop_.ArmedTimers()[0].first, "register");
+    EXPECT_EQ(loop_.ArmedTimers()[0].second, seconds(pause));
+    loop_.Advance(seconds(pause));
+  }
+  EXPECT_EQ(lines_.find("not registered", lines_.find("not registered") + 1), std::string::npos)
+      << "once";
+}
+
+TEST_F(EndpointTest, AKubeletThatStartsAnewIsRegisteredWithAtOnce) {
+  StartBoth();
+  kubelet_.emplace(loop_, scratch_.path());
+  EXPECT_FALSE(SocketIsThere()) << "it removes them";
+  endpoint_->KubeletStarted();
+  EXPECT_TRUE(SocketIsThere());
+  loop_.RunUntil([this] { return kubelet_->registered().size() == 1 && endpoint_->streaming(); });
+}
+
+// kubernetes#121994: the end of an old stream takes the new registration with it.
+TEST_F(EndpointTest, AStreamThatEndsIsFollowedByAnotherRegistration) {
+  StartBoth();
+  kubelet_->LeavesStream();
+  loop_.RunUntil([this] { return !endpoint_->streaming(); });
+  EXPECT_EQ(changes_, 2);
+  EXPECT_EQ(endpoint_->State().Find("streamsLost")->AsUnsigned(), 1);
+  loop_.Advance(seconds(1));
+  loop_.RunUntil([this] { return kubelet_->registered().size() == 2 && endpoint_->streaming(); });
+}
+
+TEST_F(EndpointTest, AKubeletThatRegistersAndDoesNotListenIsAskedAgain) {
+  kubelet_.emplace(loop_, scratch_.path());
+  kubelet_->Listens(false);
+  Make();
+  endpoint_->Start();
+  loop_.RunUntil([this] { return endpoint_->State().Find("registrations")->AsUnsigned() == 1; });
+  kubelet_->Listens(true);
+  loop_.Advance(seconds(10));
+  loop_.Advance(seconds(1));
+  loop_.RunUntil([this] { return endpoint_->streaming(); });
+  EXPECT_EQ(kubelet_->registered().size(), 2U);
+  EXPECT_NE(lines_.find("does not listen"), std::string::npos);
+}
+
+TEST_F(EndpointTest, ARegistrationThatHangsIsGivenUp) {
+  kubelet_.emplace(loop_, scratch_.path());
+  kubelet_->Hangs();
+  Make();
+  endpoint_->Start();
+  loop_.RunUntilIdle();
+  loop_.Advance(seconds(5));
+  loop_.RunUntil([this] { return lines_.find("not registered") != std::string::npos; });
+}
+
+TEST_F(EndpointTest, WhileKubeletIsGoneNothingIsTried) {
+  StartBoth();
+  kubelet_.reset();
+  std::filesystem::remove(scratch_.path() + "/kubelet.sock");
+  endpoint_->KubeletGone();
+  loop_.RunUntil([this] { return !endpoint_->streaming(); });
+  EXPECT_TRUE(loop_.ArmedTimers().empty());
+  kubelet_.emplace(loop_, scratch_.path());
+  endpoint_->KubeletStarted();
+  loop_.RunUntil([this] { return endpoint_->streaming(); });
+}
+
+TEST_F(EndpointTest, StopsForGood) {
+  StartBoth();
+  endpoint_->Stop();
+  EXPECT_FALSE(SocketIsThere());
+  EXPECT_FALSE(endpoint_->streaming());
+  loop_.Advance(seconds(60));
+  EXPECT_EQ(kubelet_->registered().size(), 1U);
+}
+
+TEST_F(EndpointTest, WithoutAPlaceToRegisterItOnlyServes) {
+  endpoint_.emplace(loop_, log_, "nvidia.com/gpu", KubeletPlace{scratch_.path(), ""}, duties_);
+  endpoint_->Start();
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(SocketIsThere());
+  EXPECT_TRUE(loop_.ArmedTimers().empty());
+}
+
+}  // namespace
+}  // namespace partita::service::device_plugin

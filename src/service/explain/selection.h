@@ -1,0 +1,12 @@
+// Whether a pod's wishes for its node are met by this node's labels.
+#pragma once
+
+#include "service/explain/explain.h"
+
+namespace partita::service::explain {
+
+// Adds a reason for each label of ours that does not fit, with what it is here and, for an older
+// name, what replaced it. Labels that others set are unknown here: a note says so.
+void CheckLabels(const config::PodManifest& pod, const NodeView& node, PodAnswer& answer);
+
+}  // namespace partita::service::explain

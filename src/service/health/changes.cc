@@ -1,0 +1,280 @@
+#include "service/health/changes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "service/health/proof.h"
+#include "service/health/recovery_action.h"
+#include "service/health/signals.h"
+
+namespace partita::service::health {
+namespace {
+
+using model::HealthState;
+using std::chrono::hours;
+using std::chrono::nanoseconds;
+using std::chrono::seconds;
+
+constexpr seconds kPair{10};  // 48 and 94 are of one error
+constexpr hours kDay{24};
+constexpr seconds kFirstHold{3}, kSecondHold{60}, kLongestHold{3600};
+constexpr seconds kLookWhileUnwell{2}, kLookWhileProving{1}, kLookWhileDegraded{30};
+// A storm of XIDs must not fill memory; those that count are the latest.
+constexpr std::size_t kMostHeard = 256;
+
+std::string TextOf(std::uint64_t xid, const Verdict& verdict) {
+  if (verdict.proof == Proof::kApplication) {
+    return fmt::format(
+        "XID {}, {}: look at the program that ran there; it is back when that has "
+        "ended",
+        xid, RowOf(xid).means);
+  }
+  return fmt::format("XID {}, {}: {}", xid, RowOf(xid).means, Advice(verdict.policy));
+}
+
+Fault* Find(Health& health, const Part& part, Cause cause, std::uint64_t xid) {
+  const auto found =
+      std::find_if(health.faults.begin(), health.faults.end(), [&](const Fault& fault) {
+        return fault.part == part && fault.cause == cause && fault.xid == xid;
+      });
+  return found == health.faults.end() ? nullptr : &*found;
+}
+
+// As one that only degrades.
+void TakeTheEdgeOff(Fault& fault) {
+  fault.effect = Effect::kDegraded;
+  fault.proof = Proof::kQuiet;
+  fault.text = fmt::format("XID {}, {}, and it was contained: {}", fault.xid,
+                           RowOf(fault.xid).means, Advice(XidPolicy::kEventDevice));
+}
+
+// Others are not kept: each would be written down.
+bool CountsWithOthers(std::uint64_t xid) {
+  const std::vector<XidRow>& table = XidTable();
+  return RowOf(xid).often || std::any_of(table.begin(), table.end(),
+                                         [&](const XidRow& row) { return row.contained == xid; });
+}
+
+void Remember(Health& health, const XidEvent& event, Time now) {
+  if (!CountsWithOthers(event.xid)) return;
+  std::erase_if(health.heard, [&](const Heard& each) { return now - each.at > kQuietTime; });
+  if (health.heard.size() >= kMostHeard) health.heard.erase(health.heard.begin());
+  health.heard.push_back({event.part, event.xid, now});
+}
+
+bool HeardBeside(const Health& health, const model::GpuUuid& gpu, std::uint64_t xid, Time now) {
+  return std::any_of(health.heard.begin(), health.heard.end(), [&](const Heard& each) {
+    return each.part.gpu == gpu && each.xid == xid && now - each.at <= kPair;
+  });
+}
+
+// The row's own conditions.
+Verdict WithConditions(const Health& health, Verdict verdict, const XidEvent& event) {
+  const XidRow& row = RowOf(event.xid);
+  if (!verdict.by_table || !row.often) return verdict;
+  const auto times = std::count_if(
+      health.heard.begin(), health.heard.end(),
+      [&](const Heard& each) { return each.part == event.part && each.xid == event.xid; });
+  if (static_cast<std::uint64_t>(times) < *row.often) return verdict;
+  verdict.policy = XidPolicy::kReset;
+  verdict.effect = Effect::kUnhealthy;
+  verdict.proof = Proof::kReset;
+  return verdict;
+}
+
+// One that came just before and that this one says was contained.
+void Contain(Health& health, const XidOptions& options, const XidEvent& event, Time now) {
+  for (Fault& fault : health.faults) {
+    const bool pair = fault.cause == Cause::kXid && fault.part.gpu == event.part.gpu &&
+                      RowOf(fault.xid).contained == event.xid && now - fault.last <= kPair;
+    if (pair && Judge(options, fault.xid).by_table) TakeTheEdgeOff(fault);
+  }
+}
+
+nanoseconds HoldOf(const Health& health, const Part& part, Time now) {
+  const auto before = std::count_if(
+      health.recoveries.begin(), health.recoveries.end(),
+      [&](const Recovery& each) { return each.part == part && now - each.at < kDay; });
+  if (before == 0) return kFirstHold;
+  nanoseconds hold = kSecondHold;
+  for (auto i = before; i > 1 && hold < kLongestHold; --i) hold *= 2;
+  return std::min<nanoseconds>(hold, kLongestHold);
+}
+
+bool WasUnhealthy(const Fault& fault) {
+  return fault.effect == Effect::kUnhealthy ||
+         (fault.effect == Effect::kUnhealthyOnceIdle && fault.was_idle);
+}
+
+// It is over, and was held back as long as it must.
+bool MayGo(const Health& health, const Fault& fault, Time now) {
+  if (fault.clear_after && now - fault.last >= *fault.clear_after) return true;
+  if (!fault.proven) return false;
+  if (StateOf(fault, now) != HealthState::kRecovering) return true;
+  return now - *fault.proven >= HoldOf(health, fault.part, now);
+}
+
+void LetGo(Health& health, Time now) {
+  std::vector<Recovery> back;
+  std::vector<Fault> left;
+  for (Fault& fault : health.faults) {
+    if (!MayGo(health, fault, now)) {
+      left.push_back(std::move(fault));
+    } else if (WasUnhealthy(fault) && StateOf(fault, now) != HealthState::kHealthy) {
+      back.push_back({fault.part, now});
+    }
+  }
+  health.faults = std::move(left);
+  std::erase_if(health.recoveries, [&](const Recovery& each) { return now - each.at >= kDay; });
+  // Several faults of one part that end together are one recovery.
+  for (const Recovery& each : back)
+    if (std::find(health.recoveries.begin(), health.recoveries.end(), each) ==
+        health.recoveries.end())
+      health.recoveries.push_back(each);
+}
+
+nanoseconds LookIn(const Health& health, const Fault& fault, Time now) {
+  const nanoseconds at_once = nanoseconds::zero();
+  const auto until = [&](Time time) { return std::max<nanoseconds>(time - now, at_once); };
+  nanoseconds next = kLookWhileUnwell;
+  if (fault.effect == Effect::kDegraded || StateOf(fault, now) == HealthState::kDegraded) {
+    next = fault.proof == Proof::kQuiet ? until(fault.last + kQuietTime) : kLookWhileDegraded;
+  } else if (fault.proven) {
+    next = std::min<nanoseconds>(next, until(*fault.proven + HoldOf(health, fault.part, now)));
+  } else if (fault.proof == Proof::kThreeLooks && fault.passes > 0) {
+    next = kLookWhileProving;
+  }
+  if (fault.clear_after) next = std::min(next, until(fault.last + *fault.clear_after));
+  return next;
+}
+
+}  // namespace
+
+Health OnXid(Health health,
+             const XidOptions& options,
+             const XidEvent& event,
+             const NodeFacts& when) {
+  Remember(health, event, when.now);
+  Contain(health, options, event, when.now);
+  const Verdict verdict = WithConditions(health, Judge(options, event.xid), event);
+  if (verdict.effect == Effect::kNothing) return health;
+  Fault fresh;
+  fresh.part = event.part;
+  fresh.xid = event.xid;
+  fresh.effect = verdict.effect;
+  fresh.proof = verdict.proof;
+  fresh.clear_after = verdict.clear_after;
+  fresh.text = TextOf(event.xid, verdict);
+  fresh.at = fresh.last = when.now;
+  fresh.since = when.wall;
+  fresh.driver = when.driver;
+  const XidRow& row = RowOf(event.xid);
+  if (verdict.by_table && row.contained &&
+      HeardBeside(health, event.part.gpu, *row.contained, when.now))
+    TakeTheEdgeOff(fresh);
+  if (Fault* known = Find(health, event.part, Cause::kXid, event.xid)) {
+    // What was seen since the one before proves nothing for this one.
+    fresh.at = known->at;
+    fresh.since = known->since;
+    fresh.count = known->count + 1;
+    *known = std::move(fresh);
+  } else {
+    health.faults.push_back(std::move(fresh));
+  }
+  return health;
+}
+
+Health OnLook(Health health, const XidOptions& options, const NodeFacts& facts) {
+  for (const GpuFacts& gpu : facts.gpus) {
+    if (gpu.given_away) {
+      std::erase_if(health.faults, [&](const Fault& fault) {
+        return fault.part.gpu == gpu.gpu && fault.cause != Cause::kXid;
+      });
+      continue;
+    }
+    const std::vector<Signal> signals = SignalsOf(gpu, options);
+    for (const Signal& signal : signals) {
+      const Part part{.gpu = gpu.gpu};
+      Fault* known = Find(health, part, signal.cause, 0);
+      if (known == nullptr) {
+        Fault fresh;
+        fresh.part = part;
+        fresh.cause = signal.cause;
+        fresh.at = fresh.last = facts.now;
+        fresh.since = facts.wall;
+        fresh.driver = facts.driver;
+        health.faults.push_back(std::move(fresh));
+        known = &health.faults.back();
+      }
+      known->effect = signal.effect;
+      known->proof = signal.proof;
+      known->text = signal.text;
+    }
+    for (Fault& fault : health.faults) {
+      if (fault.part.gpu != gpu.gpu) continue;
+      FollowDriver(fault, gpu, options);
+      Weigh(fault, gpu, signals, facts);
+    }
+  }
+  LetGo(health, facts.now);
+  return health;
+}
+
+Health OnMonitoring(Health health, std::set<model::GpuUuid> unmonitored) {
+  health.unmonitored = std::move(unmonitored);
+  return health;
+}
+
+Health OnOptions(Health health, const XidOptions& options) {
+  std::erase_if(health.faults, [&](const Fault& fault) {
+    const bool repeated = fault.effect == Effect::kUnhealthy && RowOf(fault.xid).often;
+    const Verdict verdict = Judge(options, fault.xid);
+    return fault.cause == Cause::kXid && verdict.effect == Effect::kNothing &&
+           !(repeated && verdict.by_table);
+  });
+  return health;
+}
+
+Health Clear(Health health, const std::function<bool(const Part&)>& meant) {
+  std::erase_if(health.faults, [&](const Fault& fault) { return meant(fault.part); });
+  std::erase_if(health.heard, [&](const Heard& each) { return meant(each.part); });
+  std::erase_if(health.recoveries, [&](const Recovery& each) { return meant(each.part); });
+  return health;
+}
+
+std::optional<nanoseconds> NextLook(const Health& health, Time now) {
+  std::optional<nanoseconds> next;
+  for (const Fault& fault : health.faults) {
+    const nanoseconds wanted = LookIn(health, fault, now);
+    next = next ? std::min(*next, wanted) : wanted;
+  }
+  return next;
+}
+
+std::vector<Transition> Transitions(const model::NodeHealth& before,
+                                    const model::NodeHealth& after) {
+  const auto same = [](const model::PartHealth& a) {
+    return [&a](const model::PartHealth& b) {
+      return a.gpu == b.gpu && a.gpu_instance == b.gpu_instance &&
+             a.compute_instance == b.compute_instance;
+    };
+  };
+  std::vector<Transition> transitions;
+  for (const model::PartHealth& part : after.parts) {
+    const auto was = std::find_if(before.parts.begin(), before.parts.end(), same(part));
+    if (was == before.parts.end())
+      transitions.push_back({part, HealthState::kHealthy});
+    else if (was->state != part.state || was->reason != part.reason)
+      transitions.push_back({part, was->state});
+  }
+  for (const model::PartHealth& part : before.parts) {
+    if (std::any_of(after.parts.begin(), after.parts.end(), same(part))) continue;
+    transitions.push_back({part, part.state});
+    transitions.back().now.state = HealthState::kHealthy;
+  }
+  return transitions;
+}
+
+}  // namespace partita::service::health

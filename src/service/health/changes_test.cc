@@ -1,0 +1,267 @@
+#include "service/health/changes.h"
+
+#include <gtest/gtest.h>
+
+#include "service/health/testing/rules.h"
+#include "service/health/testing/ward.h"
+
+namespace partita::service::health {
+namespace {
+
+using enum model::HealthState;
+using model::FaultKind;
+using testing::Fatal;
+using testing::kFirst;
+using testing::kSecond;
+using testing::Ward;
+using namespace std::chrono_literals;
+
+// Scope.
+
+TEST(Health, AnXidOfTheGpuTakesAllOfIt) {
+  Ward ward;
+  ward.Xid(95);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  EXPECT_EQ(ward.State(Ward::Device(1, 0)), kUnhealthy);
+  EXPECT_EQ(ward.State({.gpu = kSecond}), kHealthy);
+  EXPECT_EQ(ward.Reason(), "XidCritical");
+}
+
+TEST(Health, AnXidOfAGpuInstanceTakesItsDevicesAlone) {
+  Ward ward;
+  ward.Xid(95, Ward::Instance(1));
+  EXPECT_EQ(ward.State(Ward::Device(1, 0)), kUnhealthy);
+  EXPECT_EQ(ward.State(Ward::Device(1, 1)), kUnhealthy);
+  EXPECT_EQ(ward.State(Ward::Device(2, 0)), kHealthy);
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+TEST(Health, AnXidOfAMigDeviceTakesItAlone) {
+  Ward ward;
+  ward.Xid(95, Ward::Device(1, 0));
+  EXPECT_EQ(ward.State(Ward::Device(1, 0)), kUnhealthy);
+  EXPECT_EQ(ward.State(Ward::Device(1, 1)), kHealthy);
+  EXPECT_EQ(ward.State(Ward::Device(2, 0)), kHealthy);
+}
+
+// What an XID does.
+
+TEST(Health, ApplicationsErrorsChangeNothing) {
+  Ward ward;
+  for (const std::uint64_t xid : {13U, 31U, 43U, 45U, 37U}) ward.Xid(xid);
+  EXPECT_EQ(ward.State(), kHealthy);
+  EXPECT_EQ(ward.Next(), std::nullopt);
+  EXPECT_EQ(ward.health_, Health()) << "a storm of them writes nothing";
+}
+
+TEST(Health, ADeviceEventDegradesForTenQuietMinutes) {
+  Ward ward;
+  ward.Xid(92);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.Live(599s);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.Xid(92);
+  ward.Live(599s);
+  EXPECT_EQ(ward.State(), kDegraded);
+  EXPECT_EQ(ward.health_.faults.front().count, 2U);
+  ward.Live(1s);
+  EXPECT_EQ(ward.State(), kHealthy);
+  EXPECT_TRUE(ward.health_.recoveries.empty());
+}
+
+TEST(Health, ADegradedGpuWithARemapPendingStaysSo) {
+  Ward ward;
+  ward.Xid(63);
+  ward.gpu().remap_pending = true;
+  ward.Live(11min);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.gpu().remap_pending = false;
+  ward.Live(1s);
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+TEST(Health, ThreeTimeoutsOfAContextSwitchAreAReset) {
+  Ward ward;
+  ward.Xid(109);
+  ward.After(4min);
+  ward.Xid(109);
+  EXPECT_EQ(ward.State(), kHealthy);
+  ward.After(4min);
+  ward.Xid(109);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+}
+
+TEST(Health, ThreeTimeoutsInALongTimeAreNot) {
+  Ward ward;
+  for (int i = 0; i < 5; ++i) {
+    ward.Xid(109);
+    ward.After(6min);
+  }
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+TEST(Health, TimeoutsOfTwoDevicesDoNotAddUp) {
+  Ward ward;
+  ward.Xid(109, Ward::Device(1, 0));
+  ward.Xid(109, Ward::Device(1, 0));
+  ward.Xid(109, Ward::Device(2, 0));
+  EXPECT_EQ(ward.State(Ward::Device(1, 0)), kHealthy);
+  EXPECT_EQ(ward.State(Ward::Device(2, 0)), kHealthy);
+}
+
+TEST(Health, AContainedMemoryErrorOnlyDegrades) {
+  Ward ward;
+  ward.Xid(48);
+  EXPECT_EQ(ward.State(), kUnhealthy) << "at once: nobody knows yet";
+  ward.After(10s);
+  ward.Xid(94);
+  EXPECT_EQ(ward.State(), kDegraded);
+  Ward other_order;
+  other_order.Xid(94);
+  other_order.After(10s);
+  other_order.Xid(48);
+  EXPECT_EQ(other_order.State(), kDegraded);
+}
+
+TEST(Health, AContainedErrorLongAfterIsAnother) {
+  Ward ward;
+  ward.Xid(48);
+  ward.After(11s);
+  ward.Xid(94);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  Ward elsewhere;
+  elsewhere.Xid(48);
+  elsewhere.Xid(94, {.gpu = kSecond});
+  EXPECT_EQ(elsewhere.State(), kUnhealthy);
+}
+
+TEST(Health, ADoubleBitErrorThatAnOperatorMadeFatalIsSoAlsoWhenContained) {
+  Ward ward;
+  ward.options_.rules = {Fatal(48)};
+  ward.Xid(48);
+  ward.Xid(94);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+}
+
+TEST(Health, ARetirementWaitsUntilTheGpuIsIdle) {
+  Ward ward;
+  ward.Run(7);
+  ward.Xid(156);
+  ward.Live(5min);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.gpu().running->clear();
+  ward.Live(30s);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  // Whoever comes nevertheless does not make it well.
+  ward.Run(8);
+  ward.Live(5min);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+}
+
+// How long it is held back.
+
+TEST(Health, ARelapseIsHeldBackLongerEachTime) {
+  Ward ward;
+  const auto held = [&] {
+    ward.Xid(95);
+    ward.After(1s);
+    ++ward.facts_.driver.module;
+    ward.After(1s);
+    const Time begin = ward.facts_.now;
+    while (ward.State() != kHealthy) ward.Live(1s);
+    return ward.facts_.now - begin;
+  };
+  EXPECT_EQ(held(), 3s);
+  EXPECT_EQ(held(), 60s);
+  EXPECT_EQ(held(), 120s);
+  EXPECT_EQ(held(), 240s);
+  for (int i = 0; i < 5; ++i) (void)held();
+  EXPECT_EQ(held(), 1h);
+  ward.Live(25h);
+  EXPECT_EQ(held(), 3s);
+}
+
+TEST(Health, ANeighboursRelapseCountsForItAlone) {
+  Ward ward;
+  ward.options_.rules = {Fatal(31)};
+  ward.Xid(31, Ward::Device(1, 0));
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(Ward::Device(1, 0)), kHealthy);
+  ward.Xid(31, Ward::Device(2, 0));
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(Ward::Device(2, 0)), kHealthy);
+}
+
+TEST(Health, ATimeThatTheOperatorSetEndsIt) {
+  Ward ward;
+  ward.options_.rules = {Fatal(95)};
+  ward.options_.rules.back().clear_after = 30s;
+  ward.Xid(95);
+  ward.Live(29s);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  ward.Live(1s);
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+TEST(Health, AnOperatorClearsWhatHeMeans) {
+  Ward ward;
+  ward.Xid(95, Ward::Device(1, 0));
+  ward.Xid(95, Ward::Device(2, 0));
+  ward.health_ = Clear(ward.health_, [](const Part& part) { return part == Ward::Device(1, 0); });
+  EXPECT_EQ(ward.State(Ward::Device(1, 0)), kHealthy);
+  EXPECT_EQ(ward.State(Ward::Device(2, 0)), kUnhealthy);
+}
+
+TEST(Health, WhatALookStillFindsIsNotCleared) {
+  Ward ward;
+  ward.Show(FaultKind::kLost);
+  ward.After(1s);
+  ward.health_ = Clear(ward.health_, [](const Part&) { return true; });
+  ward.After(1s);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+}
+
+TEST(Health, OtherRulesEndWhatTheyDoNotMind) {
+  Ward ward;
+  ward.options_.rules = {Fatal(31)};
+  ward.Run(7);
+  ward.Xid(31);
+  for (int i = 0; i < 3; ++i) ward.Xid(109, {.gpu = kSecond});
+  ward.Show(FaultKind::kLost);
+  ward.After(1s);
+  ward.health_ = OnOptions(ward.health_, {});
+  EXPECT_EQ(ward.Reason(), "GpuLost");
+  EXPECT_EQ(ward.health_.faults.size(), 2U);
+  EXPECT_EQ(ward.State({.gpu = kSecond}), kUnhealthy) << "three of them are bad by the table";
+}
+
+TEST(Health, WithoutEventsAGpuIsUnmonitored) {
+  Ward ward;
+  ward.health_ = OnMonitoring(ward.health_, {kFirst});
+  EXPECT_EQ(ward.State(), kUnmonitored);
+  EXPECT_EQ(ward.State({.gpu = kSecond}), kHealthy);
+  EXPECT_EQ(ward.Next(), std::nullopt);
+  ward.health_ = OnMonitoring(ward.health_, {});
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+TEST(Transitions, TellEachChangeOnce) {
+  Ward ward;
+  const auto now = [&] { return Summary(ward.health_, ward.facts_.now); };
+  const model::NodeHealth well = now();
+  ward.Xid(95);
+  const model::NodeHealth ill = now();
+  auto told = Transitions(well, ill);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].now.state, kUnhealthy);
+  EXPECT_EQ(told[0].before, kHealthy);
+  ward.Xid(95);
+  EXPECT_TRUE(Transitions(ill, now()).empty());
+  told = Transitions(ill, well);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0].now.state, kHealthy);
+  EXPECT_EQ(told[0].now.reason, "XidCritical");
+}
+
+}  // namespace
+}  // namespace partita::service::health
