@@ -122,6 +122,9 @@ def add_run(commands: Any) -> None:
     run_parser.add_argument("--stack", default=stacks.DEFAULT, metavar="STACK", help=stack_words())
     run_parser.add_argument("--limit", type=float, default=0, metavar="SECONDS", help="of all of it; none without")
     run_parser.add_argument("--fail-fast", action="store_true", help="after a failure, run nothing more")
+    run_parser.add_argument(
+        "--again", type=int, default=0, metavar="N", help="up to N that fail run once more, and are told as unsteady"
+    )
     run_parser.add_argument("--keep", action="store_true", help="after a failure, keep the cluster until Ctrl-C")
     run_parser.add_argument("--times", action="store_true", help="say at the end how long what users wait for took")
     with_build(run_parser)
@@ -235,7 +238,7 @@ def run(options: argparse.Namespace) -> int:
     settings = scenario.Options(
         make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, images=images(), say=say),
         build=options.build, only=only, stack=options.stack, limit=options.limit, fail_fast=options.fail_fast,
-        keep=options.keep, times=options.times,
+        again=options.again, keep=options.keep, times=options.times,
     )
     return scenario.run(paths, settings)
 

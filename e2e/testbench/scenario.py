@@ -37,6 +37,7 @@ class Options:
     stack: str = stacks.DEFAULT  # or several, by commas
     limit: float = 0  # of all of it, in seconds; 0: none
     fail_fast: bool = False
+    again: int = 0  # so many that are red run once more
     keep: bool = False
     times: bool = False
     failures: Path = FAILURES

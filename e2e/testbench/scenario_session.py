@@ -44,6 +44,7 @@ class Result:
     problem: str = ""
     not_served: str = ""  # why the stack does not do it
     not_run: str = ""
+    unsteady: bool = False  # red before, and then green
 
     @property
     def verdict(self) -> str:
@@ -63,6 +64,7 @@ class Session:
         self._marks: list[str] = []
         self._times: list[tuple[str, str, float]] = []
         self._figures: dict[str, dict[str, dict[str, Any]]] = {}  # of scenarios, by stack
+        self._again: set[tuple[str, str]] = set()  # scenarios and stacks that were red and run once more
 
     @property
     def passed(self) -> bool:
@@ -94,12 +96,25 @@ class Session:
         while waiting and not self._over():
             scenario, stack = waiting.pop(0)
             good, served = self._run_one(scenario, stack, cluster, found)
+            if not good and self._runs_again(scenario, stack):
+                waiting.append((scenario, stack))
+                return
             if not served:  # with another stack it would do the same again
                 waiting[:] = [pair for pair in waiting if pair[0] is not scenario]
             if not good:
                 return
         if cluster is not None:
             self._expect_no_namespaces(cluster)
+
+    def _runs_again(self, scenario: Scenario, stack: stacks.Stack) -> bool:
+        """Of the last result, which is red: whether it is taken back for another try."""
+        key = (scenario.name, stack.name)
+        if key in self._again or len(self._again) >= self._options.again:
+            return False
+        self._again.add(key)
+        red = self.results.pop()
+        self._progress.say(f"red, and run once more at the end: {red.name}")
+        return True
 
     def _expect_no_namespaces(self, cluster: Any) -> None:
         try:
@@ -185,7 +200,8 @@ class Session:
             problem = "\n".join(f"not put back: {words}" for words in stuck)
             self._progress.say(indent(problem))
         name = self._name(scenario, stack) if bench.served or not_served else scenario.name
-        result = Result(name, time.monotonic() - begin, problem, not_served)
+        again = (scenario.name, stack.name) in self._again
+        result = Result(name, time.monotonic() - begin, problem, not_served, unsteady=again and not problem)
         self.results.append(result)
         self._times += [(name, words, seconds) for words, seconds in bench.times]
         self._progress.say(f"{result.verdict} {name}{f': not served: {not_served}' if not_served else ''}")
@@ -280,6 +296,7 @@ class Session:
         for result in self.results:
             why = f"  not served: {result.not_served}" if result.not_served else ""
             why += f"  not run: {result.not_run}" if result.not_run else ""
+            why += "  UNSTEADY: red, and then green" if result.unsteady else ""
             self._progress.say(f"{result.verdict:4} {result.name:{width}} {result.seconds:7.1f} s{why}")
         self._progress.say(f"{self._counts()} in {time.monotonic() - self._begin:.0f} s")
         self._tell_figures()

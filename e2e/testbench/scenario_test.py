@@ -241,6 +241,26 @@ class ScenarioFiles(unittest.TestCase):
         self.assertRegex(self.told.getvalue(), r"- +b .*not run: another failed before it\n- +c ")
         self.assertEqual(self.life, ["start x", "stop x"])
 
+    def test_what_is_red_once_runs_again_on_a_fresh_cluster_and_is_told(self) -> None:
+        mark = self.folder / "been-here"
+        body = f"import pathlib; p = pathlib.Path({str(mark)!r}); seen = p.exists(); p.touch(); 1 / seen"
+        paths = [self.simple("a", {"x": "p"}, body), self.simple("b", {"x": "p"})]
+        self.assertEqual(self.run_all(*paths, again=1, stack="nvidia"), scenario.OK)
+        text = self.told.getvalue()
+        self.assertRegex(text, r"ok +b .*\nok +a +[0-9.]+ s  UNSTEADY: red, and then green")
+        self.assertRegex(text, r"\n4 passed, 0 failed in")
+        self.assertEqual(self.life, ["start x", "stop x"] * 2)
+
+    def test_what_is_red_twice_fails(self) -> None:
+        self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, "1 / 0"), again=2, stack="nvidia"), scenario.FAILED)
+        self.assertRegex(self.told.getvalue(), r"FAIL a [^U]*\n")
+
+    def test_no_more_run_again_than_may(self) -> None:
+        paths = [self.simple(name, {"x": "p"}, "1 / 0") for name in "ab"]
+        self.assertEqual(self.run_all(*paths, again=1, stack="nvidia"), scenario.FAILED)
+        self.assertRegex(self.told.getvalue(), r"[0-9] passed, 2 failed in")
+        self.assertEqual(self.told.getvalue().count("run once more"), 1)
+
     def test_a_stop_that_leaves_something_fails_and_names_it(self) -> None:
         self.leaves = f"{tempfile.gettempdir()}/{{name}}-left"
         scenario_seconds, scenario_session.STOP_SECONDS = scenario_session.STOP_SECONDS, 0
