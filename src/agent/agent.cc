@@ -241,10 +241,10 @@ Agent::Agent(net::Loop& loop, base::Log& log, Notifier notifier, AgentOptions op
   mig_.Register(control_);
   health_.Register(control_);
   control_.Register("status", [this](const std::shared_ptr<control::Call>& call) {
-    node_.live().Look(hw::nvml::Parts::All(),
-                      [this, call](const service::inventory::SnapshotPtr& snapshot) {
-                        call->Finish(StatusReply(*snapshot, loop_.clock().Now(), mps_.Report()));
-                      });
+    node_.live().LookPatiently(
+        hw::nvml::Parts::All(), [this, call](const service::inventory::SnapshotPtr& snapshot) {
+          call->Finish(StatusReply(*snapshot, loop_.clock().Now(), mps_.Report()));
+        });
   });
   http_.Serve("/healthz", [](const net::HttpRequest&) {
     return net::HttpResponse{.body = "ok\n"};  // the loop runs, or nobody would answer

@@ -48,8 +48,9 @@ void MigService::Serve() {
   options.look = [this](net::Task done) {
     // A change that outlasted the stop of everything else.
     if (!node_.running()) return done();
-    node_.live().Look(hw::nvml::Parts::All(),
-                      [done = std::move(done)](const service::inventory::SnapshotPtr&) { done(); });
+    node_.live().LookPatiently(
+        hw::nvml::Parts::All(),
+        [done = std::move(done)](const service::inventory::SnapshotPtr&) { done(); });
   };
   options.pinned = [this](const model::Inventory& node) { return ledger_.Pinned(node); };
   options.gate = [this](const model::Inventory& node,
@@ -63,11 +64,11 @@ void MigService::Serve() {
     };
     if (!plan_ || !node_.running()) return begin();
     // The step before this one is over: what it made is seen before it is somebody's again.
-    node_.live().Look(hw::nvml::Parts::All(),
-                      [this, begin](const service::inventory::SnapshotPtr&) {
-                        EndPlan();
-                        begin();
-                      });
+    node_.live().LookPatiently(hw::nvml::Parts::All(),
+                               [this, begin](const service::inventory::SnapshotPtr&) {
+                                 EndPlan();
+                                 begin();
+                               });
   };
   options.ended = [this] { EndPlan(); };
   changes_.Start(std::move(options));

@@ -208,6 +208,68 @@ TEST_F(PatientLiveTest, ThoseThatComeBackTogetherAreOneSnapshot) {
   EXPECT_TRUE(Gpu(3).mig->enabled && Gpu(5).mig->enabled);
 }
 
+TEST_F(PatientLiveTest, WhoMustSeeWhatIsNowIsAnsweredWhenTheLateOneIs) {
+  Settle();
+  machine_.HangCall("nvmlDeviceGetComputeMode", 3);
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) {
+    slot.gpus[3].mig_current = slot.gpus[3].mig_pending = 1;
+  });
+  SnapshotPtr seen;
+  live_->LookPatiently(kShape, [&](const SnapshotPtr& snapshot) { seen = snapshot; });
+  loop_.RunUntil([&] { return driver_->lanes() == 1; });
+  loop_.Advance(20ms);
+  EXPECT_EQ(seen, nullptr);
+  machine_.ClearCallFaults();
+  loop_.RunUntil([&] { return seen != nullptr; });
+  EXPECT_TRUE(seen->inventory.gpus[3].mig->enabled);
+}
+
+// It was late before, so that the look of whoever asks leaves it out; what it missed is asked
+// first.
+TEST_F(PatientLiveTest, WhoMustSeeWhatIsNowIsAnsweredAfterWhatALateOneMissed) {
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) {
+    slot.gpus[3].mig_current = slot.gpus[3].mig_pending = 1;
+  });
+  Settle();
+  machine_.HangCall("nvmlDeviceGetComputeMode", 3);
+  live_->Look({Part::kModes});
+  loop_.RunUntil([&] { return driver_->lanes() == 1; });
+  loop_.Advance(20ms);
+  machine_.MakeMigDevice(3, 0, 0);
+  SnapshotPtr seen;
+  live_->LookPatiently({Part::kModes, Part::kInstances},
+                       [&](const SnapshotPtr& snapshot) { seen = snapshot; });
+  loop_.RunUntil([&] { return !live_->looking(); });
+  EXPECT_EQ(seen, nullptr);
+  machine_.ClearCallFaults();
+  loop_.RunUntil([&] { return seen != nullptr; });
+  EXPECT_EQ(seen->inventory.gpus[3].mig->instances.size(), 1U);
+}
+
+TEST_F(PatientLiveTest, WhoMustSeeWhatIsNowWaitsOnceForOneThatHangs) {
+  Settle();
+  const model::Gpu before = Gpu(3);
+  machine_.HangCall("nvmlDeviceGetComputeMode", 3);
+  int answers = 0;
+  const auto count = [&](const SnapshotPtr& snapshot) {
+    ++answers;
+    EXPECT_EQ(snapshot->inventory.gpus[3], before);
+  };
+  live_->LookPatiently(kShape, count);
+  loop_.RunUntil([&] { return driver_->lanes() == 1; });
+  loop_.Advance(20ms);
+  loop_.Advance(979ms);
+  EXPECT_EQ(answers, 0);
+  loop_.Advance(1ms);
+  EXPECT_EQ(answers, 1);
+  // It has been late for longer than anybody waits.
+  loop_.Advance(20ms);
+  live_->LookPatiently(kShape, count);
+  loop_.RunUntil([&] { return !live_->looking(); });
+  EXPECT_EQ(answers, 2);
+  machine_.ClearCallFaults();
+}
+
 TEST_F(LiveTest, TheAgeOfOneThatHangsIsThatOfItsLastAnswer) {
   Settle();
   machine_.HangCall("nvmlDeviceGetComputeMode", 3);

@@ -84,6 +84,7 @@ Live::Live(net::Loop& loop,
       known_(remembered),
       rest_timer_(loop.NewTimer("look")),
       gather_timer_(loop.NewTimer("gather")),
+      patience_timer_(loop.NewTimer("patience")),
       current_(std::make_shared<Snapshot>()) {}
 
 Live::~Live() { *alive_ = false; }
@@ -98,6 +99,13 @@ void Live::Look(Parts parts, Done done) {
   if (done) next_dones_.push_back(std::move(done));
   wanted_ = true;
   if (!looking_ && !reopening_) Begin();
+}
+
+void Live::LookPatiently(Parts parts, Done done) {
+  Look(parts, [this, until = loop_.clock().Now() + options_.patience,
+               done = std::move(done)](const SnapshotPtr&) mutable {
+    patient_.push_back({until, std::move(done)});
+  });
 }
 
 void Live::LookAtLinks() {
@@ -235,7 +243,7 @@ void Live::HeardGpu(std::uint64_t look,
                     const Driver::Report& report,
                     const GpuAnswer& answer) {
   const auto late = late_.find(pci);
-  const bool was_late = late != late_.end() && late->second == look;
+  const bool was_late = late != late_.end() && late->second.look == look;
   if (was_late) late_.erase(late);
   if (look == look_) awaited_.erase(pci);
   if (answer.handle) NoteSession(answer.handle->generation);
@@ -249,6 +257,7 @@ void Live::HeardGpu(std::uint64_t look,
   if (was_late) {
     PublishLate();
     if (report.Done() && !missed_.empty()) Look(std::exchange(missed_, {}));
+    AnswerPatient();
     return;
   }
   if (awaited_.empty()) Gathered();
@@ -297,7 +306,8 @@ void Live::Gathered() {
   const bool all = driver_heard_ && awaited_.empty();
   if (!all && gather_timer_->armed()) return;
   gather_timer_->Cancel();
-  for (const model::PciAddress& pci : awaited_) late_.emplace(pci, look_);
+  for (const model::PciAddress& pci : awaited_)
+    late_.emplace(pci, Late{look_, loop_.clock().Now()});
   awaited_.clear();
   if (driver_error_) {
     const model::Fault fault{model::FaultKind::kUnreadable,
@@ -317,7 +327,31 @@ void Live::Finish() {
   if (driver_heard_ && !reopen_wanted_) unclosable_.reset();
   if (looked_) looked_(current_);
   for (const Done& done : std::exchange(dones_, {})) done(current_);
+  // Of one that came back meanwhile the next look asks what this one could not.
+  if (!wanted_) AnswerPatient();
   if (wanted_ && !looking_) Begin();
+}
+
+void Live::AnswerPatient() {
+  const Time now = loop_.clock().Now();
+  const bool late =
+      looking_ || reopening_ || std::any_of(late_.begin(), late_.end(), [&](const auto& each) {
+        return now - each.second.since < options_.patience;
+      });
+  std::vector<Patient> ripe;
+  if (!late) {
+    ripe = std::exchange(patient_, {});
+  } else {
+    const auto over = std::stable_partition(patient_.begin(), patient_.end(),
+                                            [&](const Patient& each) { return each.until > now; });
+    ripe.assign(std::make_move_iterator(over), std::make_move_iterator(patient_.end()));
+    patient_.erase(over, patient_.end());
+  }
+  if (patient_.empty())
+    patience_timer_->Cancel();
+  else
+    patience_timer_->After(patient_.front().until - now, [this] { AnswerPatient(); });
+  for (const Patient& each : ripe) each.done(current_);
 }
 
 bool Live::LinksWanted() const {

@@ -32,6 +32,9 @@ class Live {
     // How long a look waits for all GPUs before it publishes those that answered.
     net::Duration gather = std::chrono::milliseconds(20);
     net::Duration rest = std::chrono::seconds(30);  // between two looks when nothing happens
+    // How long those who want to see every GPU as it is now wait for one that is late. Half of what
+    // `partita status` waits for the agent.
+    net::Duration patience = std::chrono::seconds(1);
   };
   Live(net::Loop& loop,
        hw::nvml::Driver& driver,
@@ -48,6 +51,10 @@ class Live {
   // time is in `current`. Looks that are asked for while one runs are one look after it.
   using Done = std::function<void(const SnapshotPtr&)>;
   void Look(hw::nvml::Parts parts, Done done = nullptr);
+
+  // The same for whoever must see what is now: `done` is called when every GPU has answered a look
+  // that began after this call. One that has been late for `patience` is not waited for.
+  void LookPatiently(hw::nvml::Parts parts, Done done);
 
   // No call is made for these GPUs, since it might never come back: they are shown as they were.
   void LeaveAlone(std::set<model::PciAddress> gpus) { known_.LeaveAlone(std::move(gpus)); }
@@ -91,6 +98,14 @@ class Live {
  private:
   struct DriverAnswer;
   struct LinkRound;
+  struct Late {
+    std::uint64_t look = 0;  // that it has not answered yet
+    Time since;
+  };
+  struct Patient {
+    Time until;
+    Done done;
+  };
 
   enum class MayReopen : bool { kNo, kYes };
   void Begin(MayReopen may_reopen = MayReopen::kYes);
@@ -116,6 +131,8 @@ class Live {
   void Reopened(const base::Result<void>& closed);
   void Gathered();
   void Finish();
+  // Those of whom nobody is late any more, or whose time is over.
+  void AnswerPatient();
   void Publish();
   void PublishLate();
 
@@ -138,19 +155,20 @@ class Live {
   std::map<model::PciAddress, hw::nvml::LinksOfGpu> heard_links_;
   hw::nvml::NodeLinks links_;
 
-  std::unique_ptr<net::Timer> rest_timer_, gather_timer_;
+  std::unique_ptr<net::Timer> rest_timer_, gather_timer_, patience_timer_;
   bool looking_ = false;
   bool driver_heard_ = false;            // of the look that runs
   std::set<model::PciAddress> awaited_;  // of the look that runs
   std::set<model::PciAddress> probed_;   // by the next look, although they are left alone
-  // Of looks before, with the number of that look: not asked again until they are back.
-  std::map<model::PciAddress, std::uint64_t> late_;
+  // Of looks before: not asked again until they are back.
+  std::map<model::PciAddress, Late> late_;
   bool publishes_late_ = false;  // what came back of these, in a moment
   hw::nvml::Parts missed_;       // by looks that left out a late one
   std::uint64_t look_ = 0;       // counts looks
   hw::nvml::Parts parts_, next_;
   std::vector<Done> dones_, next_dones_;
-  bool wanted_ = false;  // another look after this one
+  std::vector<Patient> patient_;  // whose look has ended without somebody
+  bool wanted_ = false;           // another look after this one
   bool reopening_ = false;
   int sessions_lost_ = 0;                                // in a row
   std::uint64_t cut_off_ = 0;                            // sessions whose driver went away
