@@ -53,7 +53,8 @@ enum class Fault : bool {
   kMaybe,
   kHeard,  // the log tells of one: its server says FAULT a moment later
 };
-// Servers in FAULT. An error: the daemon does not answer.
+// Servers in FAULT. kTimeout, kUnavailable: the daemon does not answer. Another error: it could not
+// be asked, or its answer is not to be understood.
 [[nodiscard]] base::Result<std::vector<model::Pid>> FindFaulty(const Machine& machine,
                                                                const std::string& name,
                                                                Fault fault,

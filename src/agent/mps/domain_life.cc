@@ -34,6 +34,13 @@ net::Duration PauseAfter(int failures) {
   return std::min(pause, kLongestPause);
 }
 
+// Of the daemon. All else failed on the way to it, or is an answer that nobody here knows: a
+// control program that is being replaced, no process to be had. That says nothing about the daemon,
+// and its clients need not end for it.
+bool IsSilence(const base::Error& error) {
+  return error.code() == base::ErrorCode::kTimeout || error.code() == base::ErrorCode::kUnavailable;
+}
+
 }  // namespace
 
 std::string_view ToString(Phase phase) {
@@ -59,6 +66,7 @@ DomainLife::DomainLife(net::Loop& loop,
       domain_(std::move(domain)),
       changed_(std::move(changed)),
       failure_(log, "MPS domain " + domain_.name + " does not run"),
+      unasked_(log, "MPS domain " + domain_.name + " cannot be asked: its daemon stays"),
       condition_{Phase::kStarting, "its daemon is being started"},
       again_(loop.NewTimer("mps-again")),
       look_(loop.NewTimer("mps-servers")),
@@ -182,14 +190,20 @@ void DomainLife::Looked(const Result<std::vector<model::Pid>>& faulty, bool reac
   }
   // Nobody was there to ask it: that says nothing about the daemon, which its clients have.
   if (!reachable) return LookLater(kBetweenLooks);
-  if (!faulty.ok()) return Silent(faulty.error());
+  if (!faulty.ok() && IsSilence(faulty.error())) return Silent(faulty.error());
+  if (!faulty.ok()) {
+    unasked_.Failed(faulty.error());
+    return LookLater(kBetweenLooks);
+  }
+  unasked_.Succeeded();
   silences_ = 0;
   if (!faulty->empty()) return Mend(*faulty);
+  Become(Phase::kReady, "");
   look_soon_ = fault_heard_;
   LookLater(look_soon_ ? kBetweenFalseAlarms : kBetweenLooks);
 }
 
-// A command that failed may have failed here: the daemon and its clients get another chance.
+// It may have been busy: the daemon and its clients get another chance.
 void DomainLife::Silent(const base::Error& error) {
   if (++silences_ < kMostSilences) return LookLater(kUntilAskedAgain);
   log_.Warn("MPS domain " + domain_.name + " does not answer: its daemon is replaced",
@@ -210,6 +224,10 @@ void DomainLife::Mended(const Result<void>& end, std::size_t count) {
   if (stopped_) return End();
   if (!running_) {
     return Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
+  }
+  if (!end.ok() && !IsSilence(end.error())) {
+    unasked_.Failed(end.error());
+    return LookLater(kUntilAskedAgain);
   }
   if (!end.ok()) {
     log_.Warn("MPS domain " + domain_.name +

@@ -82,7 +82,7 @@ class DomainLife {
   const Machine& machine_;
   service::mps::Domain domain_;
   std::function<void()> changed_;
-  base::RepeatedFailure failure_;
+  base::RepeatedFailure failure_, unasked_;
   Condition condition_;
   std::optional<Running> running_;
   std::unique_ptr<net::Watch> end_;  // of the daemon

@@ -1,19 +1,13 @@
 #include "agent/mps/domain_life.h"
 
-#include <signal.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <map>
-#include <mutex>
 
 #include <gtest/gtest.h>
 
-#include "agent/mps/control.h"
-#include "agent/mps/known_process.h"
+#include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
 #include "net/testing/fake_loop.h"
 
@@ -21,91 +15,9 @@ namespace partita::agent::mps {
 namespace {
 
 using base::ErrorCode;
-using base::Result;
 using std::chrono::seconds;
-
-bool Append(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::app);
-  file << text;
-  return file.good();
-}
-
-// Real processes by the daemon's name, which say what the test has them say.
-class ScriptedRunner final : public Runner {
- public:
-  Result<model::Pid> Start(const Launch& launch, const std::atomic<bool>& /*stop*/) override {
-    const pid_t pid = fork();
-    if (pid == 0) {
-      // Whoever reads what the test says does not wait for this one's end.
-      for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) close(descriptor);
-      execl("/bin/sleep", "nvidia-cuda-mps-control", "100", nullptr);
-      _exit(127);
-    }
-    while (!OpenProgram(model::Pid(pid), kControlProgram).ok()) {
-    }
-    EXPECT_TRUE(Append(launch.output, ""));
-    const std::lock_guard lock(mutex_);
-    started_.push_back(pid);
-    deaf_ = false;
-    return model::Pid(pid);
-  }
-  Result<std::string> Ask(const service::mps::Directories& /*directories*/,
-                          std::string_view command,
-                          const std::atomic<bool>* /*stop*/) const override {
-    const std::lock_guard lock(mutex_);
-    ++asked_[std::string(command)];
-    if (deaf_) return base::MakeError(ErrorCode::kTimeout, "no answer");
-    if (started_.empty()) return base::MakeError(ErrorCode::kUnavailable, "nobody");
-    if (command.starts_with("quit")) kill(started_.back(), SIGKILL);
-    if (command.starts_with("shutdown_server")) servers_.clear();
-    if (command == service::mps::kListServers) return servers_.empty() ? "" : servers_ + "\n";
-    if (command.starts_with("get_server_status"))
-      return servers_.empty() ? "Server 77 not found\n" : state_ + "\n";
-    if (command.starts_with("get_default_device_pinned_mem_limit")) return std::string("2G\n");
-    return std::string("50.0\n");
-  }
-  Result<void> MountShm(const std::string& /*path*/) override { return {}; }
-  void UnmountShm(const std::string& /*path*/) override {}
-  Result<void> Reachable() const override {
-    const std::lock_guard lock(mutex_);
-    if (!away_) return {};
-    return base::MakeError(ErrorCode::kUnavailable, "nobody");
-  }
-
-  void BeAway() {
-    const std::lock_guard lock(mutex_);
-    away_ = deaf_ = true;
-  }
-  void BeDeaf(bool deaf) {
-    const std::lock_guard lock(mutex_);
-    deaf_ = deaf;
-  }
-  void HaveServer(std::string state) {
-    const std::lock_guard lock(mutex_);
-    servers_ = "77";
-    state_ = std::move(state);
-  }
-  int asked(const std::string& command) const {
-    const std::lock_guard lock(mutex_);
-    return asked_[command];
-  }
-  std::size_t started() const {
-    const std::lock_guard lock(mutex_);
-    return started_.size();
-  }
-  void EndAll() {
-    for (const pid_t pid : started_) kill(pid, SIGKILL);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  mutable std::map<std::string, int> asked_;
-  std::vector<pid_t> started_;
-  bool deaf_ = false;
-  bool away_ = false;
-  mutable std::string servers_;
-  std::string state_;
-};
+using testing::Append;
+using testing::ScriptedRunner;
 
 class DomainLifeTest : public ::testing::Test {
  protected:
@@ -141,6 +53,11 @@ class DomainLifeTest : public ::testing::Test {
   void UntilLooked() {
     loop_.RunUntil([&] { return !loop_.ArmedTimers().empty(); });
   }
+  [[nodiscard]] std::ptrdiff_t Told(std::string_view text) const {
+    return std::count_if(told_.begin(), told_.end(), [&](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    });
+  }
   [[nodiscard]] int looks() const { return runner_->asked("get_server_list"); }
   void Write(const std::string& line) {
     const std::string log = LogFile(service::mps::DirectoriesOf(machine_.root, "GPU-1"));
@@ -149,7 +66,8 @@ class DomainLifeTest : public ::testing::Test {
 
   std::array<char, 32> directory_ = {"/tmp/partita-mps.XXXXXX"};
   net::testing::FakeLoop loop_;
-  base::Log log_{loop_.clock(), [](std::string_view) {}};
+  std::vector<std::string> told_;
+  base::Log log_{loop_.clock(), [this](std::string_view line) { told_.emplace_back(line); }};
   std::shared_ptr<ScriptedRunner> runner_ = std::make_shared<ScriptedRunner>();
   Machine machine_;
   std::vector<std::string> phases_;
@@ -189,6 +107,53 @@ TEST_F(DomainLifeTest, ARunnerThatIsAwayEndsNoDaemon) {
   }
   EXPECT_EQ(runner_->started(), 1U);
   EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
+}
+
+TEST_F(DomainLifeTest, ADaemonThatCannotBeAskedStaysAndThatIsToldOnce) {
+  for (const ErrorCode code : {ErrorCode::kNotFound, ErrorCode::kIo, ErrorCode::kInternal}) {
+    told_.clear();
+    runner_->FailAt("", code);
+    for (int i = 0; i < 4; ++i) {
+      const int before = looks();
+      loop_.Advance(seconds(30));
+      loop_.RunUntil([&] { return looks() > before; });
+      UntilLooked();
+    }
+    EXPECT_EQ(Told("MPS domain GPU-1 cannot be asked: its daemon stays"), 1);
+    runner_->FailAt("", std::nullopt);
+    loop_.Advance(seconds(30));
+    UntilLooked();
+  }
+  EXPECT_EQ(runner_->started(), 1U);
+  EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
+}
+
+TEST_F(DomainLifeTest, AServerInAStateThatNobodyKnowsIsLeftAlone) {
+  runner_->HaveServer("DRAINING");
+  for (int i = 0; i < 3; ++i) {
+    const int before = looks();
+    loop_.Advance(seconds(30));
+    loop_.RunUntil([&] { return looks() > before; });
+    UntilLooked();
+  }
+  EXPECT_EQ(runner_->started(), 1U);
+  EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 0);
+  EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
+  EXPECT_EQ(Told("cannot be asked"), 0);
+}
+
+TEST_F(DomainLifeTest, AServerInFaultIsEndedOnceItsDaemonCanBeAskedAgain) {
+  runner_->HaveServer("FAULT");
+  runner_->FailAt("shutdown_server", ErrorCode::kNotFound);
+  loop_.Advance(seconds(30));
+  UntilHasBeen("mending");
+  UntilLooked();
+  EXPECT_EQ(ToString(life_->condition().phase), "mending");
+  runner_->FailAt("", std::nullopt);
+  loop_.Advance(seconds(5));
+  Until("ready");
+  EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 2);
+  EXPECT_EQ(runner_->started(), 1U);
 }
 
 TEST_F(DomainLifeTest, AServerInFaultIsFoundWithoutALineInTheLog) {

@@ -1,5 +1,6 @@
 #include "service/mps/protocol.h"
 
+#include <algorithm>
 #include <limits>
 
 #include <fmt/format.h>
@@ -24,6 +25,13 @@ Error Unexpected(std::string_view what, std::string_view answer) {
   return base::MakeError(ErrorCode::kInternal, "the MPS control daemon answers {} for {}",
                          base::Quoted(answer), what)
       .WithHint("see its log; the driver may be one that partita does not know");
+}
+
+// As the daemon writes states: in capitals, and nothing else.
+bool IsWordOfState(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char character) {
+    return (character >= 'A' && character <= 'Z') || character == '_';
+  });
 }
 
 // As the daemon writes it: whole GiB from 1 GiB on.
@@ -141,6 +149,7 @@ Result<ServerState> ParseServerStatus(std::string_view answer) {
   if (text == "FAULT") return ServerState::kFault;
   if (text == "INITIALIZING") return ServerState::kInitializing;
   if (text.starts_with("Server ") && text.ends_with(" not found")) return ServerState::kGone;
+  if (IsWordOfState(text)) return ServerState::kOther;
   return Unexpected("the state of a server", text);
 }
 

@@ -56,6 +56,7 @@ enum class ServerState : std::uint8_t {
   kActive,
   kFault,  // a client's fault ended all clients; every later one fails too
   kGone,
+  kOther,  // a word that a newer driver has: no fault
 };
 [[nodiscard]] base::Result<ServerState> ParseServerStatus(std::string_view answer);
 

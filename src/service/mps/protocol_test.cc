@@ -107,6 +107,7 @@ TEST(ParseServerStatus, KnowsItsWords) {
   EXPECT_EQ(ParseServerStatus("FAULT\n").value(), ServerState::kFault);
   EXPECT_EQ(ParseServerStatus("INITIALIZING\n").value(), ServerState::kInitializing);
   EXPECT_EQ(ParseServerStatus("Server 1 not found\n").value(), ServerState::kGone);
+  EXPECT_EQ(ParseServerStatus("DRAINING\n").value(), ServerState::kOther) << "of a newer driver";
   EXPECT_FALSE(ParseServerStatus("").ok());
   EXPECT_FALSE(ParseServerStatus("A server PID is required\n").ok());
 }
