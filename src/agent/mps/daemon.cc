@@ -228,22 +228,23 @@ std::optional<Seen> LookAt(const Machine& machine,
   if (!record) return answers ? std::optional(std::move(seen)) : std::nullopt;
   if (record->domain.name != name) return seen;
   Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
-  if (!answers) {
-    // One that is deaf is to be ended, not to be joined by another.
-    seen.found.running = process.ok();
-    if (process.ok()) seen.why = "its daemon does not answer";
-    if (!process.ok()) seen.found.parameters = record->domain;
+  if (!process.ok()) {
+    if (!answers) seen.found.parameters = record->domain;
     return seen;
   }
-  if (!process.ok()) return seen;
-  const Result<void> in_force = CheckInForce(control, record->domain);
-  // Whatever else fails passes: clients need not end for it.
+  // One that is silent now has clients all the same, and is not to be joined by another.
+  seen.found.running = true;
+  if (!answers) seen.why = "its daemon does not answer";
+  const Result<void> in_force = answers ? CheckInForce(control, record->domain) : Result<void>();
   if (!in_force.ok() && in_force.error().code() == ErrorCode::kConflict) {
     seen.why = in_force.error().ToString();
     return seen;
   }
   seen.found.parameters = record->domain;
-  seen.running = Running{.record = *std::move(record), .process = *std::move(process), .news = {}};
+  seen.running = Running{.record = *std::move(record),
+                         .process = *std::move(process),
+                         .news = {},
+                         .checked = answers && in_force.ok()};
   return seen;
 }
 
@@ -333,6 +334,18 @@ Result<void> StopDaemon(const Machine& machine,
   if (stopping == Stopping::kForGood) machine.runner->UnmountShm(directories.shm);
   RemoveRecord(directories);
   return {};
+}
+
+Result<void> CheckLimits(const Machine& machine,
+                         const Domain& domain,
+                         const std::atomic<bool>& stop) {
+  const Directories directories = DirectoriesOf(machine.root, domain.name);
+  // It answers root by another, and no client.
+  if (!base::Exists(base::JoinPath(directories.pipe, "control"))) {
+    return base::MakeError(ErrorCode::kUnavailable, "{} has no socket for clients",
+                           directories.pipe);
+  }
+  return CheckInForce(Dialogue(machine, directories, stop), domain);
 }
 
 Result<std::vector<model::Pid>> FindFaulty(const Machine& machine,

@@ -15,11 +15,12 @@
 
 namespace partita::agent::mps {
 
-// A daemon that answers, with its limits in force.
+// A daemon that answers, with its limits in force; not `checked`: both are still to be seen.
 struct Running {
   service::mps::Record record;
   base::UniqueFd process;
   std::vector<std::string> news;  // what is not as it should be and keeps nobody from working
+  bool checked = true;
 };
 
 // By the machine's runner. The record is written as soon as there is a process; the
@@ -33,8 +34,8 @@ struct Seen {
   std::optional<Running> running;  // where `found` has its parameters
   std::string why;                 // a record that could not be used
 };
-// What earlier agents left below the root. A daemon is known by its record, the process of it, an
-// answer, and the limits of the record in force.
+// What earlier agents left below the root. A daemon is known by its record and the process of it,
+// unless it answers with other limits. One that is silent is not checked: whoever adopts it judges.
 [[nodiscard]] base::Result<std::vector<Seen>> LookAround(const Machine& machine,
                                                          const std::atomic<bool>& stop);
 
@@ -48,6 +49,11 @@ enum class Stopping : bool {
                                             const std::string& name,
                                             Stopping stopping,
                                             const std::atomic<bool>& stop);
+
+// Whether its limits are in force. kConflict: others are. Other errors as of FindFaulty.
+[[nodiscard]] base::Result<void> CheckLimits(const Machine& machine,
+                                             const service::mps::Domain& domain,
+                                             const std::atomic<bool>& stop);
 
 enum class Fault : bool {
   kMaybe,

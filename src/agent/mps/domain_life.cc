@@ -41,6 +41,14 @@ bool IsSilence(const base::Error& error) {
   return error.code() == base::ErrorCode::kTimeout || error.code() == base::ErrorCode::kUnavailable;
 }
 
+Result<std::vector<model::Pid>> CheckAndFindFaulty(const Machine& machine,
+                                                   const service::mps::Domain& domain,
+                                                   Fault fault,
+                                                   const std::atomic<bool>& stop) {
+  TRY_VOID(CheckLimits(machine, domain, stop));
+  return FindFaulty(machine, domain.name, fault, stop);
+}
+
 }  // namespace
 
 std::string_view ToString(Phase phase) {
@@ -135,7 +143,11 @@ void DomainLife::Have(Running running) {
   end_->OnReadable([this] { Died(); });
   failure_.Succeeded();
   silences_ = 0;
-  Become(Phase::kReady, "");
+  if (running_->checked) {
+    Become(Phase::kReady, "");
+  } else {
+    Become(Phase::kStarting, "its daemon has not answered yet");
+  }
   // While nobody listened to its log a client may have failed.
   Look(Fault::kMaybe);
 }
@@ -171,9 +183,11 @@ void DomainLife::Look(Fault fault) {
   fault_heard_ = false;
   look_soon_ = false;
   look_->Cancel();
-  Run([this, fault, machine = machine_,
-       name = domain_.name](const std::atomic<bool>& stop) -> net::Task {
-    const Result<std::vector<model::Pid>> faulty = FindFaulty(machine, name, fault, stop);
+  Run([this, fault, machine = machine_, domain = domain_,
+       checked = running_->checked](const std::atomic<bool>& stop) -> net::Task {
+    const Result<std::vector<model::Pid>> faulty =
+        checked ? FindFaulty(machine, domain.name, fault, stop)
+                : CheckAndFindFaulty(machine, domain, fault, stop);
     const bool reachable = faulty.ok() || machine.runner->Reachable().ok();
     return [this, faulty, reachable] { Looked(faulty, reachable); };
   });
@@ -191,12 +205,18 @@ void DomainLife::Looked(const Result<std::vector<model::Pid>>& faulty, bool reac
   // Nobody was there to ask it: that says nothing about the daemon, which its clients have.
   if (!reachable) return LookLater(kBetweenLooks);
   if (!faulty.ok() && IsSilence(faulty.error())) return Silent(faulty.error());
+  if (!faulty.ok() && faulty.error().code() == base::ErrorCode::kConflict) {
+    log_.Warn("MPS domain " + domain_.name + " has other limits in force: its daemon is replaced",
+              base::ErrorFields(faulty.error()));
+    return Replace();
+  }
   if (!faulty.ok()) {
     unasked_.Failed(faulty.error());
     return LookLater(kBetweenLooks);
   }
   unasked_.Succeeded();
   silences_ = 0;
+  running_->checked = true;
   if (!faulty->empty()) return Mend(*faulty);
   Become(Phase::kReady, "");
   look_soon_ = fault_heard_;

@@ -15,6 +15,7 @@ namespace partita::agent::mps {
 namespace {
 
 using base::ErrorCode;
+using base::Result;
 using std::chrono::seconds;
 using testing::Append;
 using testing::ScriptedRunner;
@@ -24,14 +25,11 @@ class DomainLifeTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_NE(mkdtemp(directory_.data()), nullptr);
     machine_ = {.root = directory_.data(), .boot_id = "boot", .runner = runner_};
-    service::mps::Domain domain;
-    domain.name = "GPU-1";
-    domain.members.resize(1);
-    domain.memory = {model::Mebibytes(2048)};
-    domain.threads = model::Percent(50);
-    life_ = std::make_unique<DomainLife>(loop_, log_, machine_, domain, [this] {
-      phases_.emplace_back(ToString(life_->condition().phase));
-    });
+    domain_.name = "GPU-1";
+    domain_.members.resize(1);
+    domain_.memory = {model::Mebibytes(2048)};
+    domain_.threads = model::Percent(50);
+    NewLife();
     life_->Start();
     Until("ready");
     UntilLooked();
@@ -40,6 +38,32 @@ class DomainLifeTest : public ::testing::Test {
     life_.reset();
     runner_->EndAll();
     EXPECT_TRUE(base::RemoveTree(directory_.data()).ok());
+  }
+  void NewLife() {
+    phases_.clear();
+    life_ = std::make_unique<DomainLife>(loop_, log_, machine_, domain_, [this] {
+      phases_.emplace_back(ToString(life_->condition().phase));
+    });
+  }
+  // The daemon of the one before, which is silent when it is looked at.
+  void AdoptSilent() {
+    NewLife();
+    runner_->BeDeaf(true);
+    const std::atomic<bool> stop = false;
+    Result<std::vector<Seen>> seen = LookAround(machine_, stop);
+    ASSERT_TRUE(seen.ok());
+    ASSERT_EQ(seen->size(), 1U);
+    EXPECT_EQ(seen->front().found,
+              (service::mps::Found{.name = "GPU-1", .running = true, .parameters = domain_}));
+    EXPECT_EQ(seen->front().why, "its daemon does not answer");
+    ASSERT_TRUE(seen->front().running.has_value());
+    runner_->BeDeaf(deaf_);
+    life_->Adopt(*std::move(seen->front().running));
+    EXPECT_EQ(life_->condition(), (Condition{Phase::kStarting, "its daemon has not answered yet"}));
+  }
+  void MakeSocket() {
+    const std::string pipe = service::mps::DirectoriesOf(machine_.root, "GPU-1").pipe;
+    ASSERT_TRUE(Append(pipe + "/control", ""));
   }
   void Until(std::string_view phase) {
     loop_.RunUntil([&] { return ToString(life_->condition().phase) == phase; });
@@ -70,6 +94,8 @@ class DomainLifeTest : public ::testing::Test {
   base::Log log_{loop_.clock(), [this](std::string_view line) { told_.emplace_back(line); }};
   std::shared_ptr<ScriptedRunner> runner_ = std::make_shared<ScriptedRunner>();
   Machine machine_;
+  bool deaf_ = false;  // also after it was looked at
+  service::mps::Domain domain_;
   std::vector<std::string> phases_;
   std::unique_ptr<DomainLife> life_;
 };
@@ -179,6 +205,45 @@ TEST_F(DomainLifeTest, AFaultThatTheLogTellsOfIsMendedAtOnce) {
   UntilHasBeen("mending");
   Until("ready");
   EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
+}
+
+TEST_F(DomainLifeTest, ADaemonThatIsSilentAtAnAgentsStartIsAdopted) {
+  MakeSocket();
+  AdoptSilent();
+  Until("ready");
+  UntilLooked();
+  EXPECT_EQ(runner_->started(), 1U);
+  EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "ready"}));
+}
+
+TEST_F(DomainLifeTest, AnAdoptedDaemonThatStaysSilentIsReplaced) {
+  MakeSocket();
+  deaf_ = true;
+  AdoptSilent();
+  UntilLooked();
+  loop_.Advance(seconds(5));
+  loop_.RunUntil([&] { return runner_->started() == 2; });
+  Until("ready");
+  EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "mending", "ready"}));
+}
+
+TEST_F(DomainLifeTest, AnAdoptedDaemonThatNoClientReachesIsReplaced) {
+  AdoptSilent();
+  UntilLooked();
+  loop_.Advance(seconds(5));
+  loop_.RunUntil([&] { return runner_->started() == 2; });
+  Until("ready");
+  EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "mending", "ready"}));
+}
+
+TEST_F(DomainLifeTest, AnAdoptedDaemonWithoutItsLimitsIsNeverReady) {
+  runner_->HaveThreads("100.0");
+  MakeSocket();
+  AdoptSilent();
+  UntilHasBeen("mending");
+  Until("ready");
+  EXPECT_EQ(runner_->started(), 2U);
+  EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "mending", "ready"}));
 }
 
 TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {

@@ -43,6 +43,7 @@ class ScriptedRunner final : public Runner {
     const std::lock_guard lock(mutex_);
     started_.push_back(pid);
     deaf_ = false;
+    threads_ = "50.0";
     return model::Pid(pid);
   }
   base::Result<std::string> Ask(const service::mps::Directories& /*directories*/,
@@ -59,7 +60,7 @@ class ScriptedRunner final : public Runner {
     if (command.starts_with("get_server_status"))
       return servers_.empty() ? "Server 77 not found\n" : state_ + "\n";
     if (command.starts_with("get_default_device_pinned_mem_limit")) return std::string("2G\n");
-    return std::string("50.0\n");
+    return threads_ + "\n";
   }
   base::Result<void> MountShm(const std::string& /*path*/) override { return {}; }
   void UnmountShm(const std::string& /*path*/) override {}
@@ -82,6 +83,10 @@ class ScriptedRunner final : public Runner {
     const std::lock_guard lock(mutex_);
     fails_at_ = std::move(command);
     failing_ = code;
+  }
+  void HaveThreads(std::string percentage) {
+    const std::lock_guard lock(mutex_);
+    threads_ = std::move(percentage);
   }
   void HaveServer(std::string state) {
     const std::lock_guard lock(mutex_);
@@ -110,6 +115,7 @@ class ScriptedRunner final : public Runner {
   std::optional<base::ErrorCode> failing_;
   mutable std::string servers_;
   std::string state_;
+  std::string threads_ = "50.0";
 };
 
 }  // namespace partita::agent::mps::testing
