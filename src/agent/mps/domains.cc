@@ -140,6 +140,11 @@ void Domains::Reconcile() {
   again_ = false;
   try_again_ = false;
   modes_again_->Cancel();
+  // Where a successor is ready it had to go.
+  std::erase_if(stayed_, [this](const auto& stayed) {
+    const auto life = lives_.find(stayed.first);
+    return life != lives_.end() && life->second->condition().phase == Phase::kReady;
+  });
   const std::vector<Domain> kept = std::move(plan_.kept);
   plan_ = Decide();
   TellKept(kept);
@@ -160,8 +165,10 @@ void Domains::EndThose(const std::vector<Step>& steps) {
     const auto left = left_.find(step.name);
     if (left != left_.end()) {
       // One of an earlier agent: it is ended as one of ours.
-      Domain named = step.domain;
+      Domain named = left->second.found.parameters.value_or(Domain());
       named.name = step.name;
+      const auto stayed = stayed_.find(step.name);
+      if (stayed != stayed_.end()) named.members = stayed->second;
       NewLife(named);
       left_.erase(left);
     }
@@ -189,18 +196,35 @@ void Domains::EndOf(const std::string& name, const Result<void>& end) {
     stayed.found.name = name;
     stayed.found.running = true;
     left_.insert_or_assign(name, std::move(stayed));
+    stayed_[name] = lives_.at(name)->domain().members;
     try_again_ = true;
+  } else {
+    stayed_.erase(name);
   }
   lives_.erase(name);
   changed_();
   if (--ending_ == 0) ChangeModes();
 }
 
+// Not beside a daemon that has not ended: others would come in next to its server. One of which
+// nobody knows what it has may have any.
+bool Domains::MayRestore(const std::string& gpu) const {
+  return std::none_of(stayed_.begin(), stayed_.end(), [&](const auto& stayed) {
+    const std::vector<service::mps::Member>& members = stayed.second;
+    return members.empty() || std::any_of(members.begin(), members.end(),
+                                          [&](const auto& member) { return member.uuid == gpu; });
+  });
+}
+
 void Domains::ChangeModes() {
   std::vector<std::string> restored;
   std::vector<service::mps::Member> exclusive;
   for (const Step& step : steps_) {
-    if (step.kind == Step::Kind::kRestoreMode) restored.push_back(step.name);
+    if (step.kind == Step::Kind::kRestoreMode && !MayRestore(step.name)) {
+      try_again_ = true;
+    } else if (step.kind == Step::Kind::kRestoreMode) {
+      restored.push_back(step.name);
+    }
     if (step.held) continue;
     for (const service::mps::Member& member : step.domain.members) {
       if (policy_ == ComputeModePolicy::kExclusive && !member.mig) exclusive.push_back(member);

@@ -64,6 +64,7 @@ class Domains {
   void TellKept(const std::vector<service::mps::Domain>& before);
   void EndThose(const std::vector<service::mps::Step>& steps);
   void EndOf(const std::string& name, const base::Result<void>& end);
+  [[nodiscard]] bool MayRestore(const std::string& gpu) const;
   void ChangeModes();
   void ChangedModes(const ModeEnds& ends);
   void BeginThose();
@@ -87,7 +88,9 @@ class Domains {
   std::map<std::string, Seen> left_;       // by earlier agents, not yet adopted or ended
   service::mps::Plan plan_;                // the last
   std::vector<service::mps::Step> steps_;  // of it, while they are being done
-  std::size_t ending_ = 0;                 // how many daemons are being ended
+  // Did not end, by name: as far as is known what they have, or nothing.
+  std::map<std::string, std::vector<service::mps::Member>> stayed_;
+  std::size_t ending_ = 0;  // how many daemons are being ended
   bool complete_ = true;
   bool try_again_ = false;  // something did not end, or a mode could not be changed
   std::unique_ptr<net::Timer> look_again_, modes_again_;

@@ -42,7 +42,7 @@ class ScriptedRunner final : public Runner {
     EXPECT_TRUE(Append(launch.output, ""));
     const std::lock_guard lock(mutex_);
     started_.push_back(pid);
-    deaf_ = false;
+    deaf_ = has_quit_ = false;
     threads_ = "50.0";
     return model::Pid(pid);
   }
@@ -53,8 +53,12 @@ class ScriptedRunner final : public Runner {
     ++asked_[std::string(command)];
     if (deaf_) return base::MakeError(base::ErrorCode::kTimeout, "no answer");
     if (failing_ && command.starts_with(fails_at_)) return base::MakeError(*failing_, "it failed");
-    if (started_.empty()) return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
-    if (command.starts_with("quit")) kill(started_.back(), SIGKILL);
+    if (started_.empty() || has_quit_)
+      return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
+    if (command.starts_with("quit")) {
+      has_quit_ = true;
+      kill(started_.back(), SIGKILL);
+    }
     if (command.starts_with("shutdown_server")) servers_.clear();
     if (command == service::mps::kListServers) return servers_.empty() ? "" : servers_ + "\n";
     if (command.starts_with("get_server_status"))
@@ -111,6 +115,7 @@ class ScriptedRunner final : public Runner {
   std::vector<pid_t> started_;
   bool deaf_ = false;
   bool away_ = false;
+  mutable bool has_quit_ = false;
   std::string fails_at_;
   std::optional<base::ErrorCode> failing_;
   mutable std::string servers_;

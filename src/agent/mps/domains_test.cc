@@ -1,0 +1,107 @@
+#include "agent/mps/domains.h"
+
+#include <stdlib.h>
+
+#include <array>
+#include <mutex>
+
+#include <gtest/gtest.h>
+
+#include "agent/mps/testing/scripted_runner.h"
+#include "base/files.h"
+#include "net/testing/fake_loop.h"
+
+namespace partita::agent::mps {
+namespace {
+
+using base::ErrorCode;
+using model::ComputeMode;
+using service::mps::ComputeModePolicy;
+using std::chrono::seconds;
+
+// Domains "GPU-1" and so on, of the GPU of that name at the bus of that number.
+class DomainsTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_NE(mkdtemp(directory_.data()), nullptr);
+    machine_ = {
+        .root = std::string(directory_.data()) + "/mps", .boot_id = "boot", .runner = runner_};
+    domains_ = std::make_unique<Domains>(
+        loop_, log_, machine_, Modes(), [] {}, [this] { return holders_; });
+  }
+  void TearDown() override {
+    domains_.reset();
+    runner_->EndAll();
+    EXPECT_TRUE(base::RemoveTree(directory_.data()).ok());
+  }
+  [[nodiscard]] ComputeModes Modes() {
+    return {std::string(directory_.data()) + "/modes",
+            "boot",
+            {.read = [this](const model::PciAddress& gpu) -> base::Result<ComputeMode> {
+               return ModeOf(gpu.bus);
+             },
+             .set = [this](const model::PciAddress& gpu, ComputeMode mode) -> base::Result<void> {
+               SetMode(gpu.bus, mode);
+               return {};
+             }}};
+  }
+  static service::mps::Domain DomainOf(std::uint8_t number) {
+    service::mps::Domain domain;
+    domain.name = "GPU-" + std::to_string(number);
+    domain.members.resize(1);
+    domain.members[0].uuid = domain.name;
+    domain.members[0].pci.bus = number;
+    domain.memory = {model::Mebibytes(2048)};
+    domain.threads = model::Percent(50);
+    return domain;
+  }
+  ComputeMode ModeOf(std::uint32_t bus) {
+    const std::lock_guard lock(mutex_);
+    return modes_[bus];
+  }
+  void SetMode(std::uint32_t bus, ComputeMode mode) {
+    const std::lock_guard lock(mutex_);
+    modes_[bus] = mode;
+  }
+  void UntilReady(std::size_t count) {
+    loop_.RunUntil([&] {
+      std::size_t ready = 0;
+      for (const auto& [name, condition] : domains_->conditions())
+        if (condition.phase == Phase::kReady) ++ready;
+      return ready == count && domains_->settled();
+    });
+  }
+
+  std::array<char, 32> directory_ = {"/tmp/partita-mps.XXXXXX"};
+  net::testing::FakeLoop loop_;
+  base::Log log_{loop_.clock(), [](std::string_view) {}};
+  std::shared_ptr<testing::ScriptedRunner> runner_ = std::make_shared<testing::ScriptedRunner>();
+  Machine machine_;
+  service::mps::Holders holders_;
+  std::mutex mutex_;
+  std::map<std::uint32_t, ComputeMode> modes_;  // by bus
+  std::unique_ptr<Domains> domains_;
+};
+
+TEST_F(DomainsTest, AGpuStaysExclusiveBesideADaemonThatDoesNotEnd) {
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  // Without a record nobody but itself can end it.
+  RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-1"));
+  runner_->FailAt("quit", ErrorCode::kIo);
+  for (int i = 0; i < 2; ++i) {
+    domains_->Want({}, ComputeModePolicy::kExclusive);
+    loop_.RunUntil([&] { return domains_->settled(); });
+    EXPECT_EQ(runner_->asked("quit -t 3"), i + 1);
+    EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+    if (i == 0) loop_.Advance(seconds(30));
+  }
+  runner_->FailAt("", std::nullopt);
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
+}  // namespace
+}  // namespace partita::agent::mps
