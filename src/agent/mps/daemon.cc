@@ -78,7 +78,7 @@ Result<void> EndServer(const Dialogue& control,
   // Held before it is told to end: its number is its own until then.
   Result<UniqueFd> process = OpenServer(server, directories);
   TRY(said, control.Ask(service::mps::EndServer(server)));
-  if (process.ok() && !WaitForEnd(process->get(), kUntilServerIsGone)) {
+  if (process.ok() && !WaitForEnd(process->get(), kUntilServerIsGone, &stop) && !stop) {
     Signal(process->get(), SIGKILL);
   }
   const Clock::time_point deadline = Clock::now() + kUntilServerIsGone;
@@ -255,13 +255,15 @@ std::vector<model::Pid> ServersOf(const Dialogue& control) {
   return servers.ok() ? *servers : std::vector<model::Pid>();
 }
 
-// With patience, then without.
-bool EndProcess(int process) {
-  if (WaitForEnd(process, kDaemonsGrace)) return true;
-  Signal(process, SIGTERM);
-  if (WaitForEnd(process, kDaemonsGrace)) return true;
-  Signal(process, SIGKILL);
-  return WaitForEnd(process, kDaemonsGrace);
+// With patience, then without. One that is told to stop leaves the rest to the next agent.
+Result<void> EndProcess(int process, const std::string& what, const std::atomic<bool>& stop) {
+  for (const int number : {0, SIGTERM, SIGKILL}) {
+    if (number != 0) Signal(process, number);
+    if (WaitForEnd(process, kDaemonsGrace, &stop)) return {};
+    if (stop) return base::MakeError(ErrorCode::kTimeout, "{} was not waited for", what);
+  }
+  return base::MakeError(ErrorCode::kTimeout, "{} does not die", what)
+      .WithHint("it is stuck in the kernel: see the kernel log");
 }
 
 Result<std::vector<model::Pid>> FaultyNow(const Dialogue& control,
@@ -315,15 +317,11 @@ Result<void> StopDaemon(const Machine& machine,
     if (process.ok()) servers.push_back(*std::move(process));
   }
   Result<std::string> quit = control.Ask(service::mps::Quit(kClientsGrace));
-  if (daemon.valid() && !EndProcess(daemon.get())) {
-    return base::MakeError(ErrorCode::kTimeout, "the MPS control daemon of {} does not die", name)
-        .WithHint("it is stuck in the kernel: see the kernel log");
+  if (daemon.valid()) {
+    TRY_VOID(EndProcess(daemon.get(), "the MPS control daemon of " + name, stop));
   }
   for (const UniqueFd& server : servers) {
-    if (!EndProcess(server.get())) {
-      return base::MakeError(ErrorCode::kTimeout, "an MPS server of {} does not die", name)
-          .WithHint("it is stuck in the kernel: see the kernel log");
-    }
+    TRY_VOID(EndProcess(server.get(), "an MPS server of " + name, stop));
   }
   // Without a record nobody but itself can end it.
   if (!daemon.valid() && control.Ask(service::mps::kPing).ok()) {

@@ -56,6 +56,9 @@ class DomainLife {
   // Ends the daemon, whatever it does now. `stopped` is called once; an error: it may still run.
   void Stop(Stopping stopping, std::function<void(base::Result<void> end)> stopped);
 
+  // Before its end, as Job.
+  void AskToStop() { job_.AskToStop(); }
+
   [[nodiscard]] const service::mps::Domain& domain() const { return domain_; }
   [[nodiscard]] const Condition& condition() const { return condition_; }
 

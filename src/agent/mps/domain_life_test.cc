@@ -254,5 +254,16 @@ TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {
   EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
 }
 
+TEST_F(DomainLifeTest, AnEndThatIsToldToStopLeavesTheRestToTheNextAgent) {
+  runner_->FailAt("quit", ErrorCode::kIo);
+  const std::atomic<bool> stop = true;
+  const Result<void> end = StopDaemon(machine_, "GPU-1", Stopping::kForGood, stop);
+  ASSERT_FALSE(end.ok());
+  EXPECT_EQ(end.error().ToString(), "the MPS control daemon of GPU-1 was not waited for");
+  loop_.RunUntilIdle();
+  EXPECT_EQ(ToString(life_->condition().phase), "ready") << "nobody killed it";
+  AdoptSilent();
+}
+
 }  // namespace
 }  // namespace partita::agent::mps

@@ -44,7 +44,11 @@ Domains::Domains(net::Loop& loop,
       modes_again_(loop.NewTimer("mps-modes")),
       job_(loop) {}
 
-Domains::~Domains() { machine_.runner->Abandon(); }
+Domains::~Domains() {
+  machine_.runner->Abandon();
+  job_.AskToStop();
+  for (const auto& [name, life] : lives_) life->AskToStop();
+}
 
 void Domains::Want(std::vector<Domain> wanted, ComputeModePolicy policy, bool complete) {
   complete_ = complete;

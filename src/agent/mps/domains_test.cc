@@ -4,6 +4,7 @@
 
 #include <array>
 #include <mutex>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -101,6 +102,17 @@ TEST_F(DomainsTest, AGpuStaysExclusiveBesideADaemonThatDoesNotEnd) {
   loop_.Advance(seconds(30));
   loop_.RunUntil([&] { return domains_->settled(); });
   EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
+TEST_F(DomainsTest, AllAreToldToStopBeforeOneIsWaitedFor) {
+  domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kUnchanged);
+  UntilReady(2);
+  loop_.RunUntil([&] { return loop_.ArmedTimers().size() == 2; });
+  const int before = runner_->asked("get_server_list");
+  runner_->HangTogether(2);
+  loop_.Advance(seconds(30));
+  while (runner_->asked("get_server_list") < before + 2) std::this_thread::yield();
+  domains_.reset();
 }
 
 }  // namespace

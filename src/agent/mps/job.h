@@ -23,6 +23,9 @@ class Job {
   // Tells the one that runs to stop, and waits for it; its end is told to nobody.
   ~Job();
 
+  // Only before its end: where there are several, none waits for the others' patience.
+  void AskToStop() { stop_ = true; }
+
   [[nodiscard]] bool running() const { return running_; }
   // None runs. An error: there is no thread to be had.
   [[nodiscard]] base::Result<void> Start(Work work);

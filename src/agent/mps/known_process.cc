@@ -20,6 +20,10 @@ namespace {
 using base::ErrorCode;
 using base::Result;
 using base::UniqueFd;
+using std::chrono::milliseconds;
+
+// How long after it became true a stop is heard: no call waits for a process and for a flag.
+constexpr milliseconds kBetweenStops{50};
 
 // Of /proc/<pid>/stat, counted behind the name, which may have spaces and parentheses in it.
 constexpr std::size_t kStartTime = 19;
@@ -87,14 +91,20 @@ bool HasVariable(model::Pid pid, std::string_view name, std::string_view value) 
   return false;
 }
 
-bool WaitForEnd(int process, std::chrono::milliseconds limit) {
-  pollfd wait{process, POLLIN, 0};
-  int count = 0;
-  do count = poll(&wait, 1, static_cast<int>(limit.count()));
-  while (count < 0 && errno == EINTR);
-  if (count <= 0) return false;
-  Reap(process);
-  return true;
+bool WaitForEnd(int process, std::chrono::milliseconds limit, const std::atomic<bool>* stop) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  for (;;) {
+    const auto left = std::chrono::ceil<milliseconds>(deadline - std::chrono::steady_clock::now());
+    const milliseconds most = stop == nullptr ? left : std::min(left, kBetweenStops);
+    pollfd wait{process, POLLIN, 0};
+    const int count = poll(&wait, 1, static_cast<int>(std::max(most, milliseconds(0)).count()));
+    if (count > 0) {
+      Reap(process);
+      return true;
+    }
+    if (count < 0 && errno != EINTR) return false;
+    if (left.count() <= 0 || (stop != nullptr && *stop)) return false;
+  }
 }
 
 void Reap(int process) {

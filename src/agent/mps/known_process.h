@@ -1,6 +1,7 @@
 // A process that was started earlier, perhaps by another agent: known by more than its number.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -26,8 +27,11 @@ namespace partita::agent::mps {
 // Whether it was started with this in its environment.
 [[nodiscard]] bool HasVariable(model::Pid pid, std::string_view name, std::string_view value);
 
-// Blocks. False: it has not ended by then. The end of a child of ours is taken notice of.
-[[nodiscard]] bool WaitForEnd(int process, std::chrono::milliseconds limit);
+// Blocks. False: it has not ended by then, or when `stop` became true. The end of a child of ours
+// is taken notice of.
+[[nodiscard]] bool WaitForEnd(int process,
+                              std::chrono::milliseconds limit,
+                              const std::atomic<bool>* stop = nullptr);
 void Reap(int process);
 void Signal(int process, int number);
 

@@ -68,6 +68,8 @@ TEST_F(KnownProcess, ItsEndIsWaitedForAndTakenNoticeOf) {
   const auto opened = OpenProcess(process_, "this", "sleep");
   ASSERT_TRUE(opened.ok());
   EXPECT_FALSE(WaitForEnd(opened->get(), std::chrono::milliseconds(0)));
+  const std::atomic<bool> stop = true;
+  EXPECT_FALSE(WaitForEnd(opened->get(), std::chrono::hours(1), &stop));
   Signal(opened->get(), SIGTERM);
   EXPECT_TRUE(WaitForEnd(opened->get(), std::chrono::minutes(1)));
   EXPECT_EQ(waitpid(pid_, nullptr, WNOHANG), -1) << "it is a zombie";

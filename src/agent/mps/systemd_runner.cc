@@ -39,12 +39,12 @@ Result<std::string> RunToEnd(std::vector<std::string> arguments, const std::atom
 }
 
 // A command that PID 1 runs to its end, among the host's mounts.
-Result<void> RunOnHost(const std::vector<std::string>& command) {
+Result<void> RunOnHost(const std::vector<std::string>& command, const std::atomic<bool>* stop) {
   // Not --wait: that needs the message bus, and the end of a oneshot is waited for without.
   std::vector<std::string> arguments = {
       "systemd-run", "--quiet", "--collect", "--no-ask-password", "--service-type=oneshot", "--"};
   arguments.insert(arguments.end(), command.begin(), command.end());
-  TRY(said, RunToEnd(std::move(arguments), nullptr));
+  TRY(said, RunToEnd(std::move(arguments), stop));
   return {};
 }
 
@@ -99,22 +99,25 @@ Result<std::string> SystemdRunner::Ask(const service::mps::Directories& director
 Result<void> SystemdRunner::MountShm(const std::string& path) {
   if (IsTmpfsOfItsOwn(path)) return {};
   Result<void> mounted = RunOnHost(
-      {"mount", "-t", "tmpfs", "-o", "nosuid,nodev,noexec,relatime," + ShmOptions(), "shm", path});
+      {"mount", "-t", "tmpfs", "-o", "nosuid,nodev,noexec,relatime," + ShmOptions(), "shm", path},
+      &abandoned_);
   if (mounted.ok()) return {};
   return std::move(mounted).error().WithHint(
       "containers get a directory instead, and what they leave in /dev/shm stays");
 }
 
 void SystemdRunner::UnmountShm(const std::string& path) {
-  if (IsTmpfsOfItsOwn(path)) (void)RunOnHost({"umount", "--lazy", "--no-canonicalize", path});
+  if (!IsTmpfsOfItsOwn(path)) return;
+  (void)RunOnHost({"umount", "--lazy", "--no-canonicalize", path}, &abandoned_);
 }
 
 void SystemdRunner::Ended(const std::string& domain) {
   // Also one that is being stopped already is waited for; that there is none is no news.
-  (void)RunToEnd({"systemctl", "--no-ask-password", "--quiet", "stop", UnitOf(domain)}, nullptr);
+  (void)RunToEnd({"systemctl", "--no-ask-password", "--quiet", "stop", UnitOf(domain)},
+                 &abandoned_);
   // One that could not be stopped in order stays as failed, and its name taken.
   (void)RunToEnd({"systemctl", "--no-ask-password", "--quiet", "reset-failed", UnitOf(domain)},
-                 nullptr);
+                 &abandoned_);
 }
 
 }  // namespace partita::agent::mps

@@ -25,9 +25,11 @@ class SystemdRunner final : public Runner {
   void UnmountShm(const std::string& path) override;
   // Stops the unit, with whatever is left in it.
   void Ended(const std::string& domain) override;
+  void Abandon() override { abandoned_ = true; }
 
  private:
   std::string program_;
+  std::atomic<bool> abandoned_ = false;
 };
 
 // What is started for a launch, without a shell: systemd-run and its arguments.

@@ -1,9 +1,11 @@
 // Real processes by the daemon's name, which say what a test has them say.
 #pragma once
 
+#include <poll.h>
 #include <signal.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <mutex>
@@ -48,9 +50,10 @@ class ScriptedRunner final : public Runner {
   }
   base::Result<std::string> Ask(const service::mps::Directories& /*directories*/,
                                 std::string_view command,
-                                const std::atomic<bool>* /*stop*/) const override {
+                                const std::atomic<bool>* stop) const override {
     const std::lock_guard lock(mutex_);
     ++asked_[std::string(command)];
+    if (together_ > 0) return Hang(*stop);
     if (deaf_) return base::MakeError(base::ErrorCode::kTimeout, "no answer");
     if (failing_ && command.starts_with(fails_at_)) return base::MakeError(*failing_, "it failed");
     if (started_.empty() || has_quit_)
@@ -82,6 +85,11 @@ class ScriptedRunner final : public Runner {
     const std::lock_guard lock(mutex_);
     deaf_ = deaf;
   }
+  // Every question hangs until so many that hang have been told to stop.
+  void HangTogether(int count) {
+    const std::lock_guard lock(mutex_);
+    together_ = count;
+  }
   // Commands that begin so; nothing: none any more.
   void FailAt(std::string command, std::optional<base::ErrorCode> code) {
     const std::lock_guard lock(mutex_);
@@ -110,7 +118,18 @@ class ScriptedRunner final : public Runner {
   }
 
  private:
+  base::Error Hang(const std::atomic<bool>& stop) const {
+    mutex_.unlock();
+    while (!stop) (void)poll(nullptr, 0, 1);
+    ++stopped_;
+    while (stopped_ < together_) (void)poll(nullptr, 0, 1);
+    mutex_.lock();
+    return base::MakeError(base::ErrorCode::kTimeout, "it was told to stop");
+  }
+
   mutable std::mutex mutex_;
+  std::atomic<int> together_ = 0;
+  mutable std::atomic<int> stopped_ = 0;
   mutable std::map<std::string, int> asked_;
   std::vector<pid_t> started_;
   bool deaf_ = false;
