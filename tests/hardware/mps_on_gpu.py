@@ -20,6 +20,8 @@ import time
 
 REPLICAS = 2
 ROUNDS = 10
+# What fits is given, what is more than the share is CUDA_ERROR_OUT_OF_MEMORY.
+CODES = {(0, 2)}
 LIMIT_SECONDS = 60
 # A chain of multiply-adds on 64 blocks: less than half of the multiprocessors of a data-centre GPU, so that two of
 # them fit side by side where the GPU lets them.
@@ -127,7 +129,8 @@ def measure(what, count, environment):
     multiprocessors, free, total, fits, beyond = (int(word) for word in seen[0])
     print(f"{what}: {' and '.join(times)} ms; {multiprocessors} multiprocessors, {free} of {total} MiB free; "
           f"half of that: code {fits}, all of it again: code {beyond}", flush=True)
-    return [float(time) for time in times], multiprocessors, free
+    codes = {tuple(int(word) for word in words[3:]) for words in seen}
+    return [float(time) for time in times], multiprocessors, free, codes
 
 
 def smi(query):
@@ -204,14 +207,14 @@ def main():
     before = modes()
     print(f"compute, persistence and MIG mode before: {before}")
     plain = dict(os.environ)
-    _, all_processors, _ = measure("alone", 1, plain)
+    _, all_processors, *_ = measure("alone", 1, plain)
     sliced, *_ = measure("two, time-sliced", 2, plain)
     with tempfile.TemporaryDirectory() as folder:
         agent = Agent(sys.argv[1], pathlib.Path(folder))
         pipe = agent.domain_pipe()
         under = dict(os.environ, CUDA_MPS_PIPE_DIRECTORY=str(pipe))
         measure("alone under MPS", 1, under)
-        both, processors, memory = measure("two under MPS", 2, under)
+        both, processors, memory, codes = measure("two under MPS", 2, under)
         for command in ("get_default_active_thread_percentage", "get_default_device_pinned_mem_limit 0"):
             said = subprocess.run(["nvidia-cuda-mps-control"], env=under, input=command + "\n", capture_output=True,
                                   text=True, check=True)
@@ -225,6 +228,7 @@ def main():
         "agent's status": status != 0,
         "multiprocessors are not halved": processors > all_processors / REPLICAS + 1,
         "memory is not halved": memory > float(smi("memory.total")) / REPLICAS,
+        f"allocations: half and all of what is free: codes {codes}": codes != CODES,
         "no faster than time-slices": max(both) > 0.75 * max(sliced),
     }.items() if bad]
     print("wrong: " + ", ".join(wrong) if wrong else "all as it should be")
