@@ -196,7 +196,9 @@ void Agent::StartPlugin(const config::AgentConfig& config) {
   plugin_node_ = node_.live().Subscribe(
       [this](const service::inventory::SnapshotPtr& snapshot, const service::inventory::Changes&) {
         plugin_.SetNode(snapshot);
+        mps_.SetSession(snapshot->session);
       });
+  mps_.SetSession(node_.live().current()->session);
   plugin_.SetHealth(health_.current());
   plugin_health_ = health_.Subscribe(
       [this](const HealthKeeper::NodeHealthPtr& health) { plugin_.SetHealth(health); });

@@ -73,6 +73,15 @@ void Domains::Want(std::vector<Domain> wanted, ComputeModePolicy policy, bool co
   }
 }
 
+void Domains::ModesForgotten() {
+  if (!looked_) return;
+  if (busy_) {
+    again_ = true;
+  } else {
+    Reconcile();
+  }
+}
+
 void Domains::LookAround() {
   busy_ = true;
   const Result<void> begun = job_.Start([this, machine = machine_](
@@ -229,9 +238,11 @@ void Domains::ChangeModes() {
     } else if (step.kind == Step::Kind::kRestoreMode) {
       restored.push_back(step.name);
     }
-    if (step.held) continue;
     for (const service::mps::Member& member : step.domain.members) {
-      if (policy_ == ComputeModePolicy::kExclusive && !member.mig) exclusive.push_back(member);
+      // What is held stays as it was made, whatever the policy is now.
+      const bool wanted = step.held ? modes_before_.contains(member.uuid)
+                                    : policy_ == ComputeModePolicy::kExclusive;
+      if (wanted && !member.mig) exclusive.push_back(member);
     }
   }
   if (!modes_known_ || (restored.empty() && exclusive.empty())) return BeginThose();

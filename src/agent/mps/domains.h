@@ -39,6 +39,9 @@ class Domains {
             service::mps::ComputeModePolicy policy,
             bool complete = true);
 
+  // The driver is another one, or was loaded again, and has forgotten the modes.
+  void ModesForgotten();
+
   // What failed is tried at once, not after its pause.
   void TryAgain();
 

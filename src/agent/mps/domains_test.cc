@@ -104,6 +104,29 @@ TEST_F(DomainsTest, AGpuStaysExclusiveBesideADaemonThatDoesNotEnd) {
   EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
 }
 
+TEST_F(DomainsTest, AModeThatTheDriverForgotIsSetAgain) {
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  SetMode(1, ComputeMode::kDefault);
+  domains_->ModesForgotten();
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  // Also that of one which only its holders keep.
+  holders_.shares = {"GPU-1"};
+  domains_->Want({}, ComputeModePolicy::kUnchanged);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  SetMode(1, ComputeMode::kDefault);
+  domains_->ModesForgotten();
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  EXPECT_EQ(runner_->started(), 1U);
+  // In the end it is as it was before all.
+  holders_.shares.clear();
+  domains_->Want({}, ComputeModePolicy::kUnchanged);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
 TEST_F(DomainsTest, AllAreToldToStopBeforeOneIsWaitedFor) {
   domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kUnchanged);
   UntilReady(2);

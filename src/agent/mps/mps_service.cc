@@ -57,6 +57,12 @@ void MpsService::SetOptions(MpsOptions options) {
   Bring();
 }
 
+void MpsService::SetSession(std::uint64_t session) {
+  if (session == 0 || session == session_) return;
+  const bool another = std::exchange(session_, session) != 0;
+  if (another && domains_) domains_->ModesForgotten();
+}
+
 void MpsService::TryAgain() {
   if (domains_) domains_->TryAgain();
 }
@@ -67,6 +73,7 @@ void MpsService::Stop() {
   domains_.reset();
   driver_.reset();
   wanted_.clear();
+  session_ = 0;
   problem_.clear();
 }
 

@@ -1,6 +1,7 @@
 // MPS in the agent: the domains that the device plugin's shares need, on this machine's driver.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
@@ -50,6 +51,8 @@ class MpsService {
   void Start(MpsOptions options, std::shared_ptr<hw::nvml::Driver> driver);
   // Roots are the same from Start to Stop. Another runner adopts what the one before started.
   void SetOptions(MpsOptions options);
+  // With the driver, as a Snapshot has it: another one may have forgotten the GPUs' modes.
+  void SetSession(std::uint64_t session);
   // What failed may work now.
   void TryAgain();
   // Every daemon stays, with its clients: the next agent adopts it.
@@ -85,7 +88,8 @@ class MpsService {
   std::shared_ptr<hw::nvml::Driver> driver_;
   std::vector<service::mps::Domain> wanted_;
   bool complete_ = true;
-  std::string problem_;  // why none can be started
+  std::uint64_t session_ = 0;  // the last there was; 0: none yet
+  std::string problem_;        // why none can be started
   std::unique_ptr<net::Timer> again_;
   std::unique_ptr<Domains> domains_;
 };
