@@ -205,7 +205,7 @@ function(partita_test name)
   endif()
   cmake_parse_arguments(ARG "THREADS;SANITIZED_NIGHTLY" "TIMEOUT" "SOURCES;DEPS" ${ARGN})
   if(NOT ARG_TIMEOUT)
-    set(ARG_TIMEOUT 120)
+    set(ARG_TIMEOUT 240)
   endif()
   partita_test_program(partita_${name}_test SOURCES ${ARG_SOURCES} DEPS ${ARG_DEPS} GTest::gtest
                        GTest::gtest_main)

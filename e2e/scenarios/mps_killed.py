@@ -1,7 +1,7 @@
 """kill -9 of the agent, an MPS daemon, its server and a client, and an upgrade: others never notice, all comes back."""
 
 from testbench.verbs import (
-    allocatable, apply, delete, expect, given, kill_server, note, phase, pod, serve, wait_for, wait_for_return,
+    allocatable, apply, delete, expect, given, kill_server, note, now, phase, pod, serve, wait_for, wait_for_return,
 )
 from testbench.verbs_manifests import CUDA_IMAGE
 from testbench.verbs_mps import (
@@ -30,6 +30,12 @@ def back(words, seconds):
 def expect_work(name):
     """A new program in the pod can do everything."""
     expect(cuda_in(name, "context", "alloc 1G", "kernel")[1:], [f"context: {WELL}", f"alloc 1G: {WELL}", GOES_ON])
+
+
+def back_at_work(words, name, since):
+    """Programs of the pod work again, counted from the death of what they need."""
+    wait_for(last_word_of(name, "context", "kernel"), GOES_ON)
+    back(words, now() - since)
 
 
 def begin_pods():
@@ -70,15 +76,16 @@ def scenario():
     expect_work(left)
     others_never_noticed()
 
-    killed = kill_process(server, on="dgx")
+    killed, since = kill_process(server, on="dgx"), now()
     expect(programs[1].use(), SERVER_GONE, "what a program says whose server was killed")
+    back_at_work("work after a killed server", right, since)
     expect_work(right)
     expect(server.look() in ("", killed), False, "the server is the killed one, or none")
     others_never_noticed()
 
-    killed = kill_process(daemon, on="dgx")
+    killed, since = kill_process(daemon, on="dgx"), now()
     back("a killed daemon", wait_for_another(daemon, killed))
-    wait_for(last_word_of(left, "context", "kernel"), GOES_ON)
+    back_at_work("work after a killed daemon", left, since)
     wait_for(allocatable(GPU, on="dgx"), SHARES)
     others_never_noticed()
 
@@ -88,7 +95,7 @@ def scenario():
     wait_for_another(daemon, killed)
     wait_for(last_word_of(left, "context", "kernel"), GOES_ON)
     expect(cuda_in(left, "context", "fault")[-1], FAULT, "what a program says that faults")
-    wait_for(last_word_of(right, "context", "kernel"), GOES_ON)
+    back_at_work("work after a program's fault", right, now())
     others_never_noticed()
 
     expect(compute_modes("dgx"), SHARED_MODES)

@@ -122,6 +122,7 @@ void Node::TellLooked() {
 void Node::TellSettled() {
   settled_ = true;
   first_look_->Cancel();
+  TellStale(*live_->current());
   TellLooked();
   for (const net::Task& task : std::exchange(when_settled_, {})) task();
 }
@@ -305,6 +306,8 @@ void Node::Published(const SnapshotPtr& snapshot, const Changes& changes) {
 // Once when a GPU falls silent and once when it is back.
 void Node::TellStale(const Snapshot& snapshot) {
   for (const auto& [gpu, stale] : snapshot.stale) {
+    // A library that has just been opened takes longer than a look waits: 30 ms on an H200.
+    if (!settled_ && !stale.since) continue;
     if (!told_stale_.insert(gpu).second) continue;
     log_.Warn("this GPU does not answer; it is shown as it was",
               {{LogKey::kGpu, gpu.ToString()}, {LogKey::kError, stale.why}});

@@ -40,7 +40,7 @@ using service::inventory::SnapshotPtr;
 using namespace std::chrono_literals;
 
 // Two a minute.
-int LooksADay() { return static_cast<int>(std::uint64_t{2880} / partita::testing::Share()); }
+int LooksADay() { return static_cast<int>(std::uint64_t{2880} / tests::Share()); }
 constexpr int kGpus = 8;
 
 std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
@@ -429,7 +429,7 @@ const std::set<std::string> kNames = {"look",
                                       "post"};
 
 TEST_F(DayTest, OfFaultsLayoutsAndWorkloads) {
-  const std::uint64_t faults = Setting("PARTITA_TEST_FAULTS", 100 / partita::testing::Share());
+  const std::uint64_t faults = Setting("PARTITA_TEST_FAULTS", 100 / tests::Share());
   fmt::print("seed {}, {} things happen (PARTITA_TEST_SEED, PARTITA_TEST_FAULTS)\n", Seed(),
              faults);
   ASSERT_NO_FATAL_FAILURE(Start());

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <cstdlib>
 
-namespace partita::testing {
+namespace partita::tests {
 
 [[nodiscard]] inline std::uint64_t Share() {
   const char* text = std::getenv("PARTITA_TEST_SHARE");
   return text == nullptr ? 1 : std::max<std::uint64_t>(1, std::strtoull(text, nullptr, 10));
 }
 
-}  // namespace partita::testing
+}  // namespace partita::tests

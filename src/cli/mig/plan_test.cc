@@ -12,6 +12,7 @@
 #include "model/testing/sample_inventories.h"
 #include "service/mig/wanted_text.h"
 #include "tests/golden/golden.h"
+#include "tests/support/share.h"
 
 namespace partita::cli {
 namespace {
@@ -70,7 +71,7 @@ TEST(MigPlanPicture, SaysWhatWouldWorkInstead) {
 
 TEST(MigPlanPicture, NeverExceedsTheWidth) {
   const Sample sample;
-  for (int width = 60; width <= 140; ++width) {
+  for (int width = 60; width <= 140; width += static_cast<int>(tests::Share())) {
     for (const Line& line : DrawMigPlan(sample.node, sample.plan, Look{.width = width})) {
       ASSERT_LE(line.width(), width) << line.ToString(false);
     }

@@ -8,6 +8,7 @@
 
 #include "model/testing/sample_inventories.h"
 #include "tests/golden/golden.h"
+#include "tests/support/share.h"
 
 namespace partita::cli {
 namespace {
@@ -70,11 +71,12 @@ TEST(DrawStatus, NeverExceedsTheWidth) {
       model::testing::H200Idle,      model::testing::DgxA100Mixed, model::testing::DgxA100Full,
       model::testing::MixedProducts, model::testing::FaultyNode,   model::testing::VfioNode,
       model::testing::NoDriver,      model::testing::HostileNames, model::testing::KubernetesNode};
+  const int step = static_cast<int>(tests::Share());
   for (model::NodeReport (*node)() : nodes) {
+    const model::NodeReport report = node();
     for (const bool utf8 : {true, false}) {
-      for (int width = 60; width <= 200; ++width) {
+      for (int width = 60; width <= 200; width += step) {
         const Look look{width, false, utf8};
-        const model::NodeReport report = node();
         for (const Line& line : DrawStatus(report, false, look)) {
           ASSERT_LE(line.width(), width) << report.host << ": " << line.ToString(false);
         }

@@ -114,7 +114,7 @@ TEST_P(EveryDivision, EqualsTheBestOfAllFinalPlaces) {
   std::uint64_t seen = 0;
   for (const Computes& now : all) {
     for (std::uint32_t in_use = 0; in_use < 1U << now.size(); ++in_use) {
-      if (seen++ % partita::testing::Share() != 0) continue;
+      if (seen++ % tests::Share() != 0) continue;
       const LiveInstance live = MakeLive(offered, now, in_use);
       for (const auto& [wanted, ends] : wishes) {
         std::optional<Cost> best;

@@ -109,7 +109,7 @@ TEST(PlanGpu, GpusOfANodeAreIndependentAndWorkIsSpared) {
     own.try_emplace(&product, MigGeometry::From(*product.gpu.mig));
 
   std::size_t planned = 0, refused = 0, blocked = 0;
-  const std::uint64_t rounds = 10'000 / partita::testing::Share();
+  const std::uint64_t rounds = 10'000 / tests::Share();
   for (std::uint64_t round = 0; round < rounds; ++round) {
     std::array<const Product*, kGpus> kinds{};
     std::array<Gpu, kGpus> gpus;

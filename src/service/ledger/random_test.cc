@@ -444,8 +444,7 @@ std::uint64_t Setting(const char* name, std::uint64_t otherwise) {
 
 TEST(RandomLedger, GivesNoAtomTwiceAndLosesNone) {
   const std::uint64_t seed = Setting("PARTITA_TEST_SEED", 9);
-  const std::uint64_t operations =
-      Setting("PARTITA_TEST_OPERATIONS", 20000 / partita::testing::Share());
+  const std::uint64_t operations = Setting("PARTITA_TEST_OPERATIONS", 20000 / tests::Share());
   std::printf("seed %llu, %llu operations (PARTITA_TEST_SEED, PARTITA_TEST_OPERATIONS)\n",
               static_cast<unsigned long long>(seed), static_cast<unsigned long long>(operations));
   const testing::Scratch scratch;
