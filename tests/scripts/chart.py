@@ -138,6 +138,15 @@ class Chart(unittest.TestCase):
         # Where nobody asked for it nothing of it is there.
         self.assertNotIn("mps", text_of(ROOT / "deploy" / "partita.yaml"))
 
+    def test_where_labels_go_is_said_also_where_it_is_the_default(self) -> None:
+        """Else a configuration of the device plugin's says it (flags.useNodeFeatureAPI), without the rights."""
+        places = {}
+        for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
+            if "config.yaml" in (files := file_texts(text_of(path))):
+                places[path.stem] = re.findall(r"^labels:\n  backend: (.*)$", files["config.yaml"], re.M)
+        self.assertEqual(places, {"partita": ["node"], "everything": ["nodefeature"], "external": ["none"],
+                                  "without-cluster": ["none"], "words": ["file"]})
+
     def test_the_agent_takes_every_configuration_that_was_rendered(self) -> None:
         seen = 0
         for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
