@@ -57,7 +57,9 @@ class NodeLabels final : public LabelOutput {
     // One that comes again has lost everything, and nobody took it.
     if (node.IsNull()) settled_ = false;
     if (!told_ || node.IsNull()) return;
-    if (!service::labels::ApplyChanges(node, Wanted().labels, Wanted().annotations)) {
+    // What was sent may be there without being seen.
+    const bool sent = !wanted_ && sent_;
+    if (!sent && !service::labels::ApplyChanges(node, Wanted().labels, Wanted().annotations)) {
       settled_ = true;
       if (!wanted_) parts_.events.removed();
       return;
@@ -79,16 +81,18 @@ class NodeLabels final : public LabelOutput {
   void Apply(const kube::Retrying::Done& done) {
     kube::Client* client = parts_.cluster.client();
     if (client == nullptr || parts_.cluster.node().IsNull()) return done({});
+    const bool nothing = !wanted_;
+    if (!nothing) sent_ = true;
     client->Apply(parts_.cluster.NodePath(), std::string(service::labels::kFieldManager), true,
                   service::labels::ToNodeApply(Wanted().labels, Wanted().annotations,
                                                parts_.cluster.node_name()),
                   // The Node may have told of it first, and then this is over.
-                  [self = self_, done](const base::Result<Value>& node) {
-                    if (NodeLabels* labels = *self) labels->Answered(node, done);
+                  [self = self_, nothing, done](const base::Result<Value>& node) {
+                    if (NodeLabels* labels = *self) labels->Answered(node, nothing, done);
                   });
   }
 
-  void Answered(const base::Result<Value>& node, const kube::Retrying::Done& done) {
+  void Answered(const base::Result<Value>& node, bool nothing, const kube::Retrying::Done& done) {
     if (!node.ok()) {
       failure_.Failed(node.error());
       parts_.events.problem(node.error().ToString());
@@ -96,8 +100,11 @@ class NodeLabels final : public LabelOutput {
     }
     failure_.Succeeded();
     parts_.events.problem("");
+    if (nothing) sent_ = false;
     done({});
-    if (std::exchange(look_again_, false)) Check();
+    const bool look_again = std::exchange(look_again_, false);
+    if (nothing && !wanted_) return parts_.events.removed();
+    if (look_again) Check();
   }
 
   // For answers: null once nobody is left to take them.
@@ -107,6 +114,7 @@ class NodeLabels final : public LabelOutput {
   std::optional<Rendering> wanted_;
   bool told_ = false;     // what is wanted
   bool settled_ = false;  // the Node was seen with it
+  bool sent_ = false;     // labels, and since then not that there are none
   bool look_again_ = false;
   int lost_ = 0;  // how often it was lost again
   kube::Retrying applying_;
