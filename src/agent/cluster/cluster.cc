@@ -214,7 +214,8 @@ void Cluster::SetCondition(const std::string& type,
   if (!heartbeat_) return;
   // Also where an agent before this one wrote them, and nothing is to be written now.
   if (!heartbeat_->armed()) ArmHeartbeat();
-  if (!node_.IsNull() && ConditionsDiffer()) writing_->Start();
+  // What is on its way may be something else than what was seen.
+  if (!node_.IsNull() && (!writing_->at_rest() || ConditionsDiffer())) writing_->Start();
 }
 
 bool Cluster::ConditionsDiffer() const {

@@ -216,6 +216,18 @@ TEST_F(ClusterTest, AConditionThatSomebodyTakesAwayIsWrittenAgainAndOthersStay) 
       << Conditions();
 }
 
+// The Node as it was last seen says nothing of what is on its way there.
+TEST_F(ClusterTest, AConditionThatIsAgainAsBeforeWhileAnotherIsWrittenIsWrittenToo) {
+  Start();
+  api_->Put(kNode, NodeNamed("node-1"));
+  SetFine();
+  api_->TellFirst();
+  cluster_.SetCondition("partita.dev/T", Cluster::Status::kFalse, "Bad", "ill");
+  SetFine();
+  EXPECT_NE(Conditions().find("\"Fine\""), std::string::npos) << Conditions();
+  EXPECT_EQ(Patches(), 3U);
+}
+
 TEST_F(ClusterTest, AConditionThatIsRefusedIsTriedAgainLaterAndLater) {
   Start();
   api_->Put(kNode, NodeNamed("node-1"));
