@@ -47,8 +47,8 @@ struct LabelOutputParts {
 // go on for ever.
 [[nodiscard]] std::unique_ptr<LabelOutput> NewNodeLabels(LabelOutputParts parts);
 
-// The object that gpu-feature-discovery would make, whole. `pod` is ours, whose DaemonSet owns it;
-// empty: nobody does.
+// The object that gpu-feature-discovery would make, whole; kept as the Node's labels are. `pod` is
+// ours, whose DaemonSet owns it; empty: nobody does.
 [[nodiscard]] std::unique_ptr<LabelOutput> NewNodeFeature(LabelOutputParts parts,
                                                           const std::string& name_space,
                                                           const std::string& pod);

@@ -113,5 +113,28 @@ TEST_F(LabelOutputTest, LabelsThatWereNeverThereAreGoneAtOnce) {
   EXPECT_EQ(Requests("patch nodes"), 0U);
 }
 
+TEST_F(LabelOutputTest, WhoRemovesTheObjectAgainAndAgainIsNotHurried) {
+  MakeNodeFeature();
+  Set(Counted("1"));
+  int theirs = 0;
+  for (int i = 0; i < 3600; ++i) {
+    if (Feature() == "1") {
+      api_->Remove(kFeatureObject);
+      loop_.RunUntilIdle();
+      ++theirs;
+    }
+    loop_.Advance(seconds(1));
+  }
+  EXPECT_LT(theirs, 30);
+  EXPECT_GT(theirs, 10);
+  EXPECT_NE(lines_.find("somebody else changes our NodeFeature object: it is written again, less "
+                        "and less often"),
+            std::string::npos)
+      << lines_;
+  // What is new does not wait for that.
+  Set(Counted("2"));
+  EXPECT_EQ(Feature(), "2");
+}
+
 }  // namespace
 }  // namespace partita::agent

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/cluster/cluster.h"
+#include "agent/cluster/contention.h"
 #include "agent/cluster/label_memory.h"
 #include "base/log.h"
 #include "kube/backoff.h"
@@ -36,6 +37,7 @@ class TaintKeeper {
   void Write(const kube::Retrying::Done& done);
   [[nodiscard]] service::labels::TaintsWish Wish() const;
 
+  base::Log& log_;
   Cluster& cluster_;
   LabelMemory& memory_;
   bool running_ = false, told_ = false, ready_ = false, look_again_ = false;
@@ -43,6 +45,7 @@ class TaintKeeper {
   std::string problem_;
   base::RepeatedFailure failure_;
   kube::Retrying writing_;
+  Contention contention_;
   std::shared_ptr<void> subscription_;
 };
 
