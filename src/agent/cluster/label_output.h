@@ -53,8 +53,10 @@ struct LabelOutputParts {
                                                           const std::string& name_space,
                                                           const std::string& pod);
 
-// For NFD's worker, which reads it every minute.
+// For NFD's worker, which reads it every minute. `root` is above the host's files, among which it
+// is where its folder is mounted here no more.
 [[nodiscard]] std::unique_ptr<LabelOutput> NewLabelFile(LabelOutputParts parts,
-                                                        const std::string& path);
+                                                        const std::string& path,
+                                                        const std::string& root);
 
 }  // namespace partita::agent

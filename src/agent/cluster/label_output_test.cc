@@ -136,5 +136,31 @@ TEST_F(LabelOutputTest, WhoRemovesTheObjectAgainAndAgainIsNotHurried) {
   EXPECT_EQ(Feature(), "2");
 }
 
+// As after an upgrade of the chart to another backend: the folder is mounted no more.
+TEST_F(LabelOutputTest, AFileThatOnlyTheHostSeesIsNotTakenForRemoved) {
+  const std::string root = directory_ + "/host", path = "/features.d-of-nobody/gfd";
+  std::filesystem::create_directories(root + "/features.d-of-nobody");
+  PARTITA_CHECK(base::WriteFile(root + path, "a=b\n", 0644).ok());
+  output_ = NewLabelFile(Parts(), path, root);
+  Set(std::nullopt);
+  EXPECT_EQ(removed_, 0);
+  EXPECT_EQ(problem_,
+            "remove /features.d-of-nobody/gfd: the host has it, and its folder is not mounted here "
+            "any more");
+  EXPECT_NE(lines_.find("remove it on the host"), std::string::npos) << lines_;
+  // By hand.
+  std::filesystem::remove(root + path);
+  loop_.Advance(seconds(30));
+  EXPECT_EQ(removed_, 1);
+  EXPECT_EQ(problem_, "");
+}
+
+TEST_F(LabelOutputTest, AFileThatNobodySeesIsRemoved) {
+  output_ = NewLabelFile(Parts(), "/features.d-of-nobody/gfd", directory_);
+  Set(std::nullopt);
+  EXPECT_EQ(removed_, 1);
+  EXPECT_EQ(problem_, "");
+}
+
 }  // namespace
 }  // namespace partita::agent

@@ -185,7 +185,8 @@ LabelOutput& LabelPublisher::OutputOf(LabelBackend backend) {
         std::move(parts), places.node_feature.empty() ? cluster_.name_space() : places.node_feature,
         options_.pod);
   else if (backend == LabelBackend::kFile)
-    output = NewLabelFile(std::move(parts), places.file.empty() ? options_.file : places.file);
+    output = NewLabelFile(std::move(parts), places.file.empty() ? options_.file : places.file,
+                          options_.root);
   else
     output = NewNodeLabels(std::move(parts));
   return *output;
