@@ -147,6 +147,15 @@ class Chart(unittest.TestCase):
         self.assertEqual(places, {"partita": ["node"], "everything": ["nodefeature"], "external": ["none"],
                                   "without-cluster": ["none"], "words": ["file"]})
 
+    def test_the_object_of_another_backend_before_may_be_removed(self) -> None:
+        """By the upgrade that leaves it: the agent takes it away, and the policy keeps it to that of its own node."""
+        rights = {}
+        for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
+            if "kind: DaemonSet" in (text := text_of(path)):
+                rights[path.stem] = re.findall(r"resources: \[nodefeatures\]\n    verbs: \[.*(delete)\]", text)
+        self.assertEqual(rights, {"partita": ["delete"], "everything": ["delete"], "external": ["delete"],
+                                  "without-cluster": [], "words": ["delete"]})
+
     def test_the_agent_takes_every_configuration_that_was_rendered(self) -> None:
         seen = 0
         for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
