@@ -464,6 +464,19 @@ TEST_F(LabelPublisherTest, TheTaintOfBeforeTheAgentGoesWhenItServes) {
   EXPECT_EQ(Requests("patch nodes"), before);
 }
 
+TEST_F(LabelPublisherTest, ATaintThatIsRefusedIsAProblemToo) {
+  options_.backend = LabelBackend::kNone;
+  options_.taint = service::labels::Taint{"nvidia.com/gpu", "present"};
+  api_->Fail(base::Error(base::ErrorCode::kDenied, "no right"));
+  Start();
+  EXPECT_EQ(labels_.problem(), "no right");
+  EXPECT_EQ(changes_, 1);
+  api_->Fail(std::nullopt);
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(labels_.problem(), "");
+  EXPECT_EQ(changes_, 2);
+}
+
 TEST_F(LabelPublisherTest, WithoutAClusterNothingIsWrong) {
   cluster_.Stop();
   Start();

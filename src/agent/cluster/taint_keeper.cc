@@ -7,10 +7,12 @@ namespace partita::agent {
 using base::Value;
 using service::labels::Taint;
 
-TaintKeeper::TaintKeeper(base::Log& log, Cluster& cluster, LabelMemory& memory, kube::Random random)
+TaintKeeper::TaintKeeper(
+    base::Log& log, Cluster& cluster, LabelMemory& memory, kube::Random random, net::Task changed)
     : log_(log),
       cluster_(cluster),
       memory_(memory),
+      changed_(std::move(changed)),
       failure_(log, "taints are not written to the Node: it is tried again"),
       writing_(cluster.loop(),
                "taints-again",
@@ -76,7 +78,7 @@ void TaintKeeper::Check() {
     return;
   }
   contention_.Settled();
-  problem_.clear();
+  SetProblem("");
   LabelPlaces places = memory_.places();
   if (told_ && places.taint && places.taint != wanted_) {
     // It is gone.
@@ -103,7 +105,7 @@ void TaintKeeper::Write(const kube::Retrying::Done& done) {
                            [this, done](const base::Result<Value>& node) {
                              if (node.ok()) {
                                failure_.Succeeded();
-                               problem_.clear();
+                               SetProblem("");
                                done({});
                                if (look_again_) Check();
                                return;
@@ -112,10 +114,16 @@ void TaintKeeper::Write(const kube::Retrying::Done& done) {
                              // us.
                              if (node.error().code() != base::ErrorCode::kConflict) {
                                failure_.Failed(node.error());
-                               problem_ = node.error().ToString();
+                               SetProblem(node.error().ToString());
                              }
                              done(node.error());
                            });
+}
+
+void TaintKeeper::SetProblem(const std::string& problem) {
+  if (std::exchange(problem_, problem) == problem) return;
+  // An answer may come after the end.
+  if (running_ && changed_) changed_();
 }
 
 }  // namespace partita::agent

@@ -124,5 +124,17 @@ TEST_F(TaintKeeperTest, ANodeThatIsMadeAnewIsTaintedAtOnce) {
   EXPECT_EQ(Taints(), kOurTaint);
 }
 
+TEST_F(TaintKeeperTest, WhatIsRefusedIsAProblemUntilItIsTaken) {
+  api_->Fail(base::Error(base::ErrorCode::kDenied, "no right"));
+  Set(ours_);
+  EXPECT_EQ(taints_.problem(), "no right");
+  EXPECT_NE(lines_.find("taints are not written to the Node: it is tried again"), std::string::npos)
+      << lines_;
+  api_->Fail(std::nullopt);
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(taints_.problem(), "");
+  EXPECT_EQ(Taints(), kOurTaint);
+}
+
 }  // namespace
 }  // namespace partita::agent
