@@ -113,6 +113,39 @@ TEST_F(LabelOutputTest, LabelsThatWereNeverThereAreGoneAtOnce) {
   EXPECT_EQ(Requests("patch nodes"), 0U);
 }
 
+TEST_F(LabelOutputTest, AnObjectThatSomebodyMadeMeanwhileIsNoProblemAndTakenOver) {
+  MakeNodeFeature();
+  api_->OnRequest([this](const std::string& asked) {
+    if (asked != "create nodefeatures") return;
+    api_->OnRequest({});
+    api_->Put(kFeatureObject,
+              OutputJson(R"({"kind":"NodeFeature","metadata":{"name":"nvidia-features-for-node-1"},
+        "spec":{"labels":{"nvidia.com/gpu.count":"7"}}})"));
+  });
+  Set(Counted("1"));
+  EXPECT_EQ(Feature(), "7");
+  EXPECT_EQ(problem_, "");
+  EXPECT_EQ(lines_.find("the NodeFeature object is not written"), std::string::npos) << lines_;
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(Feature(), "1");
+}
+
+TEST_F(LabelOutputTest, AnObjectThatIsRefusedIsAProblemUntilItIsTaken) {
+  MakeNodeFeature();
+  api_->OnRequest([this](const std::string& asked) {
+    if (asked == "create nodefeatures")
+      api_->Fail(base::Error(base::ErrorCode::kDenied, "no right"));
+  });
+  Set(Counted("1"));
+  EXPECT_EQ(problem_, "no right");
+  EXPECT_NE(lines_.find("the NodeFeature object is not written"), std::string::npos) << lines_;
+  api_->OnRequest({});
+  api_->Fail(std::nullopt);
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(Feature(), "1");
+  EXPECT_EQ(problem_, "");
+}
+
 TEST_F(LabelOutputTest, WhoRemovesTheObjectAgainAndAgainIsNotHurried) {
   MakeNodeFeature();
   Set(Counted("1"));

@@ -124,6 +124,22 @@ TEST_F(TaintKeeperTest, ANodeThatIsMadeAnewIsTaintedAtOnce) {
   EXPECT_EQ(Taints(), kOurTaint);
 }
 
+TEST_F(TaintKeeperTest, WhatSomebodyChangedMeanwhileIsNoProblemAndStays) {
+  api_->OnRequest([this](const std::string& asked) {
+    if (asked != "patch nodes") return;
+    api_->OnRequest({});
+    api_->Put(kTaintedNode, TaintJson(R"({"kind":"Node","metadata":{"name":"node-1"},
+        "spec":{"taints":[{"key":"theirs","effect":"NoExecute"}]}})"));
+  });
+  Set(ours_);
+  EXPECT_EQ(Taints(), R"([{"key":"theirs","effect":"NoExecute"}])");
+  EXPECT_EQ(taints_.problem(), "");
+  EXPECT_EQ(lines_.find("taints are not written"), std::string::npos) << lines_;
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(Taints(), R"([{"key":"theirs","effect":"NoExecute"},)"
+                      R"({"key":"nvidia.com/gpu","value":"present","effect":"NoSchedule"}])");
+}
+
 TEST_F(TaintKeeperTest, WhatIsRefusedIsAProblemUntilItIsTaken) {
   api_->Fail(base::Error(base::ErrorCode::kDenied, "no right"));
   Set(ours_);
