@@ -3,12 +3,14 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "base/unique_fd.h"
 #include "kube/client.h"
 #include "kube/watch_lines.h"
@@ -43,10 +45,37 @@ class WatcherTest : public ::testing::Test {
     PARTITA_CHECK(listen(listener_.get(), 16) == 0);
     socklen_t size = sizeof(where);
     PARTITA_CHECK(getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&where), &size) == 0);
-    Access access;
-    access.server = {.host = "127.0.0.1", .port = ntohs(where.sin_port), .tls = false};
+    access_.server = {.host = "127.0.0.1", .port = ntohs(where.sin_port), .tls = false};
+    MakeClient();
+  }
+  void TearDown() override {
+    if (!access_.token_file.empty()) std::filesystem::remove(access_.token_file);
+  }
+  void MakeClient() {
     client_ = NewClient(
-        loop_, "api", access, [] { return 0.0; }, "partita/test");
+        loop_, "api", access_, [] { return 0.0; }, "partita/test");
+  }
+  // From now on by the token in a file.
+  void UseToken(const std::string& token) {
+    std::string pattern = std::filesystem::temp_directory_path() / "partita-token-XXXXXX";
+    const base::UniqueFd made(mkstemp(pattern.data()));
+    PARTITA_CHECK(made.valid());
+    access_.token_file = pattern;
+    WriteToken(token);
+    MakeClient();
+  }
+  // The same file, time and, where the token is as long, length: only its bytes say it.
+  void WriteToken(const std::string& token) {
+    const auto time = std::filesystem::last_write_time(access_.token_file);
+    PARTITA_CHECK(base::WriteFile(access_.token_file, token, 0600).ok());
+    std::filesystem::last_write_time(access_.token_file, time);
+  }
+  // Of the request that was heard last.
+  std::string Token() {
+    const std::size_t at = head_.find("Authorization: Bearer ");
+    if (at == std::string::npos) return "none";
+    const std::size_t from = at + std::string_view("Authorization: Bearer ").size();
+    return head_.substr(from, head_.find("\r\n", from) - from);
   }
 
   void Watch() {
@@ -76,6 +105,7 @@ class WatcherTest : public ::testing::Test {
       if (count > 0) all.append(buffer.data(), static_cast<std::size_t>(count));
       return all.find("\r\n\r\n") != std::string::npos;
     });
+    head_ = all;
     return all.substr(0, all.find(" HTTP/1.1\r\n"));
   }
   bool Silent() {
@@ -112,6 +142,8 @@ class WatcherTest : public ::testing::Test {
 
   net::testing::FakeLoop loop_;
   base::UniqueFd listener_, peer_;
+  Access access_;
+  std::string head_;
   std::unique_ptr<Client> client_;
   std::unique_ptr<Watching> watching_;
   Words told_;
@@ -247,6 +279,67 @@ TEST_F(WatcherTest, MayBeLetGoFromInside) {
   EXPECT_TRUE(Silent());
   EXPECT_EQ(Told(), (Words{"seen"}));
   EXPECT_TRUE(loop_.ArmedTimers().empty());
+}
+
+// Tokens are exchanged below our feet.
+TEST_F(WatcherTest, ARequestWithATokenOfBeforeIsSentAgainAtOnceWithTheNewOne) {
+  UseToken("one");
+  std::vector<base::Result<base::Value>> answers;
+  client_->Get("/api/v1/nodes/a",
+               [&](base::Result<base::Value> answer) { answers.push_back(std::move(answer)); });
+  (void)Hear();
+  EXPECT_EQ(Token(), "one");
+  WriteToken("two");
+  Answer("401 Unauthorized", "");
+  ASSERT_TRUE(answers.empty());
+  EXPECT_EQ(Hear(), "GET /api/v1/nodes/a");
+  EXPECT_EQ(Token(), "two");
+  // Once: who exchanges them all the time is not followed.
+  WriteToken("six");
+  Answer("401 Unauthorized", "no");
+  loop_.RunUntil([&] { return !answers.empty(); });
+  EXPECT_TRUE(Silent());
+  EXPECT_EQ(answers[0].error().ToString(), "get /api/v1/nodes/a: the API server answers 401: no");
+}
+
+TEST_F(WatcherTest, ATokenThatIsRefusedIsNotSentAgain) {
+  UseToken("one");
+  std::vector<base::Result<base::Value>> answers;
+  client_->Get("/api/v1/nodes/a",
+               [&](base::Result<base::Value> answer) { answers.push_back(std::move(answer)); });
+  (void)Hear();
+  Answer("401 Unauthorized", "no");
+  loop_.RunUntil([&] { return !answers.empty(); });
+  EXPECT_TRUE(Silent());
+  EXPECT_FALSE(answers[0].ok());
+}
+
+TEST_F(WatcherTest, AnotherRefusalIsToldThoughThereIsAnotherToken) {
+  UseToken("one");
+  std::vector<base::Result<base::Value>> answers;
+  client_->Get("/api/v1/nodes/a",
+               [&](base::Result<base::Value> answer) { answers.push_back(std::move(answer)); });
+  (void)Hear();
+  WriteToken("two");
+  Answer("403 Forbidden", "no");
+  loop_.RunUntil([&] { return !answers.empty(); });
+  EXPECT_TRUE(Silent());
+  EXPECT_EQ(answers[0].error().code(), base::ErrorCode::kDenied);
+}
+
+TEST_F(WatcherTest, AWatchThatIsRefusedComesAgainWithTheTokenThatIsThereByThen) {
+  UseToken("one");
+  Watch();
+  (void)Hear();
+  AnswerList(10, "");
+  EXPECT_EQ(Hear(), From(10));
+  EXPECT_EQ(Token(), "one");
+  WriteToken("two");
+  Answer("401 Unauthorized", "");
+  EXPECT_EQ(failures_, 1);
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(Hear(), From(10));
+  EXPECT_EQ(Token(), "two");
 }
 
 TEST_F(WatcherTest, ARequestThatIsPostponedIsSentAgain) {

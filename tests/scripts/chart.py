@@ -138,6 +138,24 @@ class Chart(unittest.TestCase):
         # Where nobody asked for it nothing of it is there.
         self.assertNotIn("mps", text_of(ROOT / "deploy" / "partita.yaml"))
 
+    def test_where_labels_go_is_said_also_where_it_is_the_default(self) -> None:
+        """Else a configuration of the device plugin's says it (flags.useNodeFeatureAPI), without the rights."""
+        places = {}
+        for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
+            if "config.yaml" in (files := file_texts(text_of(path))):
+                places[path.stem] = re.findall(r"^labels:\n  backend: (.*)$", files["config.yaml"], re.M)
+        self.assertEqual(places, {"partita": ["node"], "everything": ["nodefeature"], "external": ["none"],
+                                  "without-cluster": ["none"], "words": ["file"]})
+
+    def test_the_object_of_another_backend_before_may_be_removed(self) -> None:
+        """By the upgrade that leaves it: the agent takes it away, and the policy keeps it to that of its own node."""
+        rights = {}
+        for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
+            if "kind: DaemonSet" in (text := text_of(path)):
+                rights[path.stem] = re.findall(r"resources: \[nodefeatures\]\n    verbs: \[.*(delete)\]", text)
+        self.assertEqual(rights, {"partita": ["delete"], "everything": ["delete"], "external": ["delete"],
+                                  "without-cluster": [], "words": ["delete"]})
+
     def test_the_agent_takes_every_configuration_that_was_rendered(self) -> None:
         seen = 0
         for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):

@@ -27,7 +27,8 @@ assert (config["Entrypoint"], config["Cmd"]) == (["/usr/bin/partita"], ["agent"]
 pathlib.Path(sys.argv[2]).write_bytes(blob(manifest["layers"][0]))
 PY
 tar -xf "$work/layer.tar" -C "$work/root"
-for name in partita partita-hook nvidia-cdi-hook nvidia-ctk nvidia-mig-parted nvidia-device-plugin; do
+for name in partita partita-hook config-manager gpu-feature-discovery mps-control-daemon nvidia-cdi-hook nvidia-ctk \
+  nvidia-device-plugin nvidia-mig-parted; do
   [ -x "$work/root/usr/bin/$name" ] || fail "no $name in the image"
 done
 [ -z "$(find "$work/root" -name '*sh' -type f -perm /111)" ] || fail "there is a shell in it"

@@ -41,10 +41,8 @@
 {{- if .Values.mps.enabled }}
 {{- $_ := set $config "mps" (dict "runner" "pod" "root" .Values.mps.root) }}
 {{- end }}
-{{- $labels := include "partita.labelsBackend" . }}
-{{- if ne $labels "node" }}
-{{- $_ := set $config "labels" (dict "backend" $labels) }}
-{{- end }}
+{{- /* Also where it is the agent's own default, over which a configuration of the device plugin's counts. */}}
+{{- $_ := set $config "labels" (dict "backend" (include "partita.labelsBackend" .)) }}
 {{- if .Values.taints.enabled }}
 {{- $_ := set $config "taints" (pick .Values.taints "enabled" "key" "value") }}
 {{- end }}

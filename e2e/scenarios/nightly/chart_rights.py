@@ -17,7 +17,10 @@ GPU, COUNT = "nvidia.com/gpu", "nvidia.com/gpu.count"
 NUMBERS = itertools.count()
 ROLES = [("clusterrole", "", "partita"), ("role", "default", "partita-events"), ("role", "partita", "partita")]
 # What is not asked for within a scenario's time: tests/integration/kube_contract.cc does it.
-LATER = {("events.k8s.io", "events", "patch"): "how often an Event came again is told after ten minutes"}
+LATER = {
+    ("events.k8s.io", "events", "patch"): "how often an Event came again is told after ten minutes",
+    ("nfd.k8s-sigs.io", "nodefeatures", "delete"): "only where labels were an object before",
+}
 
 
 def shared_by(replicas):

@@ -95,6 +95,7 @@ void Cluster::Start(const Options& options) {
   writing_ = std::make_unique<kube::Retrying>(
       loop_, "conditions-again", random_,
       [this](const kube::Retrying::Done& done) { WriteConditions(done); });
+  contention_ = std::make_unique<Contention>(loop_, "conditions-contended", random_);
   heartbeat_ = loop_.NewTimer("conditions");
   well_ = loop_.NewTimer("api-well");
   ArmHeartbeat();
@@ -105,6 +106,7 @@ void Cluster::Stop() {
   watching_.reset();
   heartbeat_.reset();
   well_.reset();
+  contention_.reset();
   writing_.reset();
   events_.reset();
   connection_ = {};
@@ -148,16 +150,25 @@ void Cluster::Watch() {
 void Cluster::Saw(const Value& node) {
   node_ = node;
   if (watch_failure_.attempts() == 0) SetProblem("");
-  // What is on its way will be seen too.
-  if (writing_->at_rest() && ConditionsDiffer()) writing_->Start();
+  CheckConditions();
   for (const std::shared_ptr<NodeSubscriber>& each :
        std::vector(subscribers_.begin(), subscribers_.end()))
     if (*each) (*each)(node_);
 }
 
+void Cluster::CheckConditions() {
+  if (!ConditionsDiffer()) return contention_->Settled();
+  // What is on its way will be seen too.
+  if (!writing_->at_rest()) return;
+  if (contention_->Lost([this] { writing_->Start(); }) == 2)
+    log_.Warn("somebody else changes our conditions: they are written again, less and less often",
+              {{LogKey::kHint, "find who does it in metadata.managedFields of the Node"}});
+}
+
 void Cluster::Gone() {
   node_ = {};
   writing_->Stop();
+  contention_->Anew();
   for (const std::shared_ptr<NodeSubscriber>& each :
        std::vector(subscribers_.begin(), subscribers_.end()))
     if (*each) (*each)(node_);
@@ -212,9 +223,11 @@ void Cluster::SetCondition(const std::string& type,
     *same = wanted;
   }
   if (!heartbeat_) return;
+  contention_->Anew();
   // Also where an agent before this one wrote them, and nothing is to be written now.
   if (!heartbeat_->armed()) ArmHeartbeat();
-  if (!node_.IsNull() && ConditionsDiffer()) writing_->Start();
+  // What is on its way may be something else than what was seen.
+  if (!node_.IsNull() && (!writing_->at_rest() || ConditionsDiffer())) writing_->Start();
 }
 
 bool Cluster::ConditionsDiffer() const {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/cluster/contention.h"
 #include "base/log.h"
 #include "base/result.h"
 #include "base/value.h"
@@ -85,7 +86,8 @@ class Cluster {
             const std::string& key = "");
 
   // What our Node's status says under this type from now on: written when it differs, whoever
-  // changed it, and confirmed every five minutes. Kept while there is no API server or no Node.
+  // changed it (with growing pauses where he does it again), and confirmed every five minutes. Kept
+  // while there is no API server or no Node.
   enum class Status : std::uint8_t { kFalse, kTrue, kUnknown };
   void SetCondition(const std::string& type,
                     Status status,
@@ -110,6 +112,7 @@ class Cluster {
   void EventEnded(const base::Result<void>& how);
   void WriteConditions(const kube::Retrying::Done& done);
   [[nodiscard]] bool ConditionsDiffer() const;
+  void CheckConditions();
   void ArmHeartbeat();
 
   net::Loop& loop_;
@@ -128,6 +131,7 @@ class Cluster {
   ClusterConnection connection_;
   std::unique_ptr<kube::EventRecorder> events_;
   std::unique_ptr<kube::Retrying> writing_;  // of conditions
+  std::unique_ptr<Contention> contention_;   // over them
   std::unique_ptr<net::Timer> heartbeat_, well_;
   std::unique_ptr<kube::Watching> watching_;
 };

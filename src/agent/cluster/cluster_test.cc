@@ -210,10 +210,47 @@ TEST_F(ClusterTest, AConditionThatSomebodyTakesAwayIsWrittenAgainAndOthersStay) 
   Value node = NodeNamed("node-1");
   node.Set("status", *base::ParseJson(R"({"conditions":[{"type":"Ready","status":"True"}]})"));
   api_->Put(kNode, node);
-  loop_.RunUntilIdle();
+  loop_.Advance(seconds(1));
   EXPECT_TRUE(
       Conditions().starts_with(R"([{"type":"Ready","status":"True"},{"type":"partita.dev/T",)"))
       << Conditions();
+}
+
+// The Node as it was last seen says nothing of what is on its way there.
+TEST_F(ClusterTest, AConditionThatIsAgainAsBeforeWhileAnotherIsWrittenIsWrittenToo) {
+  Start();
+  api_->Put(kNode, NodeNamed("node-1"));
+  SetFine();
+  api_->TellFirst();
+  cluster_.SetCondition("partita.dev/T", Cluster::Status::kFalse, "Bad", "ill");
+  SetFine();
+  EXPECT_NE(Conditions().find("\"Fine\""), std::string::npos) << Conditions();
+  EXPECT_EQ(Patches(), 3U);
+}
+
+TEST_F(ClusterTest, WhoTakesAConditionAwayAgainAndAgainIsNotHurried) {
+  Start();
+  api_->Put(kNode, NodeNamed("node-1"));
+  SetFine();
+  int theirs = 0;
+  for (int i = 0; i < 240; ++i) {
+    if (Conditions().find("Fine") != std::string::npos) {
+      api_->Put(kNode, NodeNamed("node-1"));
+      ++theirs;
+    }
+    loop_.Advance(seconds(1));
+  }
+  // After 0.5, 1, 2, 4 s …
+  EXPECT_GT(theirs, 5);
+  EXPECT_LT(theirs, 12);
+  EXPECT_NE(lines_.find("somebody else changes our conditions: they are written again, less and "
+                        "less often"),
+            std::string::npos)
+      << lines_;
+  // What is new does not wait for that.
+  cluster_.SetCondition("partita.dev/T", Cluster::Status::kFalse, "Bad", "ill");
+  loop_.RunUntilIdle();
+  EXPECT_NE(Conditions().find("\"Bad\""), std::string::npos) << Conditions();
 }
 
 TEST_F(ClusterTest, AConditionThatIsRefusedIsTriedAgainLaterAndLater) {

@@ -5,6 +5,7 @@
 
 #include "agent/cluster/label_output.h"
 #include "base/files.h"
+#include "base/root_dir.h"
 #include "service/labels/outputs.h"
 
 namespace partita::agent {
@@ -15,9 +16,10 @@ using service::labels::Rendering;
 // Writes on the loop: a few hundred bytes, as often as a node's GPUs change.
 class LabelFile final : public LabelOutput {
  public:
-  LabelFile(LabelOutputParts parts, std::string path)
+  LabelFile(LabelOutputParts parts, std::string path, std::string root)
       : parts_(std::move(parts)),
         path_(std::move(path)),
+        root_(std::move(root)),
         failure_(parts_.log, "the file of labels is not written: it is tried again"),
         writing_(parts_.cluster.loop(),
                  "label-file-again",
@@ -55,12 +57,20 @@ class LabelFile final : public LabelOutput {
   }
 
   base::Result<void> Remove() {
-    if (unlink(path_.c_str()) == 0 || errno == ENOENT || errno == ENOTDIR) return {};
-    return base::ErrnoError("remove " + path_);
+    if (unlink(path_.c_str()) == 0) return {};
+    if (errno != ENOENT && errno != ENOTDIR) return base::ErrnoError("remove " + path_);
+    // A chart that says another backend mounts the folder no more.
+    const base::Result<base::RootDir> host = base::RootDir::Open(root_);
+    if (!host.ok() || !host->Look(path_).ok()) return {};
+    return base::MakeError(base::ErrorCode::kUnavailable,
+                           "remove {}: the host has it, and its folder is not mounted here any "
+                           "more",
+                           path_)
+        .WithHint("remove it on the host: Node Feature Discovery makes labels of it until then");
   }
 
   LabelOutputParts parts_;
-  std::string path_;
+  std::string path_, root_;
   base::RepeatedFailure failure_;
   std::optional<Rendering> wanted_;
   kube::Retrying writing_;
@@ -68,8 +78,10 @@ class LabelFile final : public LabelOutput {
 
 }  // namespace
 
-std::unique_ptr<LabelOutput> NewLabelFile(LabelOutputParts parts, const std::string& path) {
-  return std::make_unique<LabelFile>(std::move(parts), path);
+std::unique_ptr<LabelOutput> NewLabelFile(LabelOutputParts parts,
+                                          const std::string& path,
+                                          const std::string& root) {
+  return std::make_unique<LabelFile>(std::move(parts), path, root);
 }
 
 }  // namespace partita::agent

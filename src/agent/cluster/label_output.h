@@ -47,14 +47,16 @@ struct LabelOutputParts {
 // go on for ever.
 [[nodiscard]] std::unique_ptr<LabelOutput> NewNodeLabels(LabelOutputParts parts);
 
-// The object that gpu-feature-discovery would make, whole. `pod` is ours, whose DaemonSet owns it;
-// empty: nobody does.
+// The object that gpu-feature-discovery would make, whole; kept as the Node's labels are. `pod` is
+// ours, whose DaemonSet owns it; empty: nobody does.
 [[nodiscard]] std::unique_ptr<LabelOutput> NewNodeFeature(LabelOutputParts parts,
                                                           const std::string& name_space,
                                                           const std::string& pod);
 
-// For NFD's worker, which reads it every minute.
+// For NFD's worker, which reads it every minute. `root` is above the host's files, among which it
+// is where its folder is mounted here no more.
 [[nodiscard]] std::unique_ptr<LabelOutput> NewLabelFile(LabelOutputParts parts,
-                                                        const std::string& path);
+                                                        const std::string& path,
+                                                        const std::string& root);
 
 }  // namespace partita::agent

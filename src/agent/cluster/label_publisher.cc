@@ -52,7 +52,7 @@ LabelPublisher::LabelPublisher(net::Loop& loop,
       memory_(log),
       settles_(loop.NewTimer("labels")),
       resync_(loop.NewTimer("labels-resync")),
-      taints_(log, cluster, memory_, random_) {}
+      taints_(log, cluster, memory_, random_, [this] { TellProblem(); }) {}
 
 LabelPublisher::~LabelPublisher() { *alive_ = false; }
 
@@ -185,7 +185,8 @@ LabelOutput& LabelPublisher::OutputOf(LabelBackend backend) {
         std::move(parts), places.node_feature.empty() ? cluster_.name_space() : places.node_feature,
         options_.pod);
   else if (backend == LabelBackend::kFile)
-    output = NewLabelFile(std::move(parts), places.file.empty() ? options_.file : places.file);
+    output = NewLabelFile(std::move(parts), places.file.empty() ? options_.file : places.file,
+                          options_.root);
   else
     output = NewNodeLabels(std::move(parts));
   return *output;
@@ -224,9 +225,14 @@ void LabelPublisher::Removed(LabelBackend backend) {
 
 void LabelPublisher::SetProblem(LabelBackend backend, const std::string& problem) {
   problems_[backend] = problem;
+  TellProblem();
+}
+
+void LabelPublisher::TellProblem() {
   std::string first;
   for (const auto& [unused, each] : problems_)
     if (first.empty()) first = each;
+  if (first.empty()) first = taints_.problem();
   if (first == problem_) return;
   problem_ = first;
   if (changed_) changed_();
@@ -253,7 +259,7 @@ Value LabelPublisher::State() const {
   return Value::Map()
       .Set("backend", BackendName(options_.backend))
       .Set("labels", published_ ? Value(published_->labels.size()) : Value())
-      .Set("problem", problem_.empty() ? taints_.problem() : problem_);
+      .Set("problem", problem_);
 }
 
 }  // namespace partita::agent

@@ -75,7 +75,7 @@ class LabelPublisher {
   // kubelet knows what is offered here: the taint that kept pods away until then goes.
   void SetReady();
 
-  // Why labels are not as they should be; empty: they are, or there is no cluster.
+  // Why labels or taints are not as they should be; empty: they are, or there is no cluster.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   // As they would be written now.
   [[nodiscard]] service::labels::Rendering Render(bool ours = true) const;
@@ -93,6 +93,7 @@ class LabelPublisher {
   void Note(LabelBackend backend, bool there);
   void Removed(LabelBackend backend);
   void SetProblem(LabelBackend backend, const std::string& problem);
+  void TellProblem();
   void ReadFactsAnew();
   void ResyncLater();
 

@@ -431,6 +431,7 @@ TEST_F(LabelPublisherTest, OurTaintIsThereWhileThereAreGpus) {
   EXPECT_EQ(Taints(), both);
   // Taken away by somebody: it comes back.
   Change(R"({"spec":{"taints":[]}})");
+  loop_.Advance(seconds(1));
   EXPECT_EQ(Taints(), R"([{"key":"nvidia.com/gpu","value":"present","effect":"NoSchedule"}])");
   facts_.gpus_on_bus = 0;
   Set(Snapshot(MockNode(0)));
@@ -450,18 +451,6 @@ TEST_F(LabelPublisherTest, ATaintThatIsTurnedOffGoesAlsoWithARestart) {
   EXPECT_EQ(Taints(), "[]");
 }
 
-TEST_F(LabelPublisherTest, ATaintOfSomebodyElseIsNotOursToTakeAway) {
-  const std::string theirs =
-      R"([{"key":"nvidia.com/gpu","value":"present","effect":"NoSchedule"}])";
-  Change(R"({"spec":{"taints":)" + theirs + "}}");
-  options_.taint = service::labels::Taint{"nvidia.com/gpu", "present"};
-  Start();
-  options_.taint.reset();
-  labels_.SetOptions(options_);
-  loop_.RunUntilIdle();
-  EXPECT_EQ(Taints(), theirs);
-}
-
 TEST_F(LabelPublisherTest, TheTaintOfBeforeTheAgentGoesWhenItServes) {
   const std::string starter = R"([{"key":"partita.dev/agent-not-ready","effect":"NoSchedule"}])";
   Change(R"({"spec":{"taints":)" + starter + "}}");
@@ -473,6 +462,19 @@ TEST_F(LabelPublisherTest, TheTaintOfBeforeTheAgentGoesWhenItServes) {
   const std::uint64_t before = Requests("patch nodes");
   loop_.Advance(minutes(30));
   EXPECT_EQ(Requests("patch nodes"), before);
+}
+
+TEST_F(LabelPublisherTest, ATaintThatIsRefusedIsAProblemToo) {
+  options_.backend = LabelBackend::kNone;
+  options_.taint = service::labels::Taint{"nvidia.com/gpu", "present"};
+  api_->Fail(base::Error(base::ErrorCode::kDenied, "no right"));
+  Start();
+  EXPECT_EQ(labels_.problem(), "no right");
+  EXPECT_EQ(changes_, 1);
+  api_->Fail(std::nullopt);
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(labels_.problem(), "");
+  EXPECT_EQ(changes_, 2);
 }
 
 TEST_F(LabelPublisherTest, WithoutAClusterNothingIsWrong) {

@@ -3,12 +3,14 @@
 
 #include <fmt/format.h>
 
+#include "agent/cluster/contention.h"
 #include "agent/cluster/label_output.h"
 #include "service/labels/node_feature.h"
 
 namespace partita::agent {
 namespace {
 
+using base::LogKey;
 using base::Value;
 using service::labels::Rendering;
 
@@ -22,13 +24,15 @@ class NodeFeature final : public LabelOutput {
         writing_(parts_.cluster.loop(),
                  "node-feature-again",
                  parts_.random,
-                 [this](const kube::Retrying::Done& done) { Write(done); }) {}
+                 [this](const kube::Retrying::Done& done) { Write(done); }),
+        contention_(parts_.cluster.loop(), "node-feature-contended", parts_.random) {}
   NodeFeature(const NodeFeature&) = delete;
   NodeFeature& operator=(const NodeFeature&) = delete;
   ~NodeFeature() override { *self_ = nullptr; }
 
   void Set(std::optional<Rendering> wanted) override {
     wanted_ = std::move(wanted);
+    contention_.Anew();
     if (parts_.cluster.client() == nullptr)
       return parts_.events.problem("there is no API server to take a NodeFeature object");
     if (!wanted_) {
@@ -81,8 +85,14 @@ class NodeFeature final : public LabelOutput {
       look_again_ = true;
       return;
     }
-    if (owners_ && !service::labels::NodeFeatureDiffers(there_, Wanted())) return Worked();
-    writing_.Start();
+    if (owners_ && !service::labels::NodeFeatureDiffers(there_, Wanted())) {
+      contention_.Settled();
+      return Worked();
+    }
+    if (contention_.Lost([this] { writing_.Start(); }) == 2)
+      parts_.log.Warn(
+          "somebody else changes our NodeFeature object: it is written again, less and less often",
+          {{LogKey::kHint, "stop gpu-feature-discovery on this node, or set labels.backend"}});
   }
 
   [[nodiscard]] Value Wanted() const {
@@ -172,6 +182,7 @@ class NodeFeature final : public LabelOutput {
   Value there_;                                                // as it was last seen
   bool synced_ = false, look_again_ = false;
   kube::Retrying writing_;
+  Contention contention_;
   std::unique_ptr<kube::Watching> watching_;
 };
 

@@ -7,14 +7,18 @@ namespace partita::agent {
 using base::Value;
 using service::labels::Taint;
 
-TaintKeeper::TaintKeeper(base::Log& log, Cluster& cluster, LabelMemory& memory, kube::Random random)
-    : cluster_(cluster),
+TaintKeeper::TaintKeeper(
+    base::Log& log, Cluster& cluster, LabelMemory& memory, kube::Random random, net::Task changed)
+    : log_(log),
+      cluster_(cluster),
       memory_(memory),
+      changed_(std::move(changed)),
       failure_(log, "taints are not written to the Node: it is tried again"),
       writing_(cluster.loop(),
                "taints-again",
-               std::move(random),
-               [this](const kube::Retrying::Done& done) { Write(done); }) {}
+               random,
+               [this](const kube::Retrying::Done& done) { Write(done); }),
+      contention_(cluster.loop(), "taints-contended", std::move(random)) {}
 
 void TaintKeeper::Start() {
   running_ = true;
@@ -26,17 +30,20 @@ void TaintKeeper::Stop() {
   running_ = false;
   subscription_.reset();
   writing_.Stop();
+  contention_.Anew();
 }
 
 void TaintKeeper::Set(std::optional<Taint> taint) {
   if (told_ && taint == wanted_) return;
   told_ = true;
   wanted_ = std::move(taint);
+  contention_.Anew();
   Check();
 }
 
 void TaintKeeper::SetReady() {
   if (std::exchange(ready_, true)) return;
+  contention_.Anew();
   Check();
 }
 
@@ -54,19 +61,30 @@ service::labels::TaintsWish TaintKeeper::Wish() const {
 
 void TaintKeeper::Check() {
   const Value& node = cluster_.node();
+  // One that comes again has lost everything, and nobody took it.
+  if (node.IsNull()) contention_.Anew();
   if (!running_ || node.IsNull()) return;
   // What is told while a request is under way is from before it or from after it.
   if (!writing_.at_rest()) {
     look_again_ = true;
     return;
   }
-  if (service::labels::TaintsPatch(node, Wish())) return writing_.Start();
-  problem_.clear();
+  if (service::labels::TaintsPatch(node, Wish())) {
+    if (contention_.Lost([this] { writing_.Start(); }) == 2)
+      log_.Warn("somebody else changes our taints: they are written again, less and less often",
+                {{base::LogKey::kHint,
+                  "find who does it in metadata.managedFields of the Node, or set taints.enabled: "
+                  "false"}});
+    return;
+  }
+  contention_.Settled();
+  SetProblem("");
   LabelPlaces places = memory_.places();
   if (told_ && places.taint && places.taint != wanted_) {
     // It is gone.
     places.taint.reset();
     memory_.Note(places);
+    contention_.Anew();
     Check();
   }
 }
@@ -87,7 +105,7 @@ void TaintKeeper::Write(const kube::Retrying::Done& done) {
                            [this, done](const base::Result<Value>& node) {
                              if (node.ok()) {
                                failure_.Succeeded();
-                               problem_.clear();
+                               SetProblem("");
                                done({});
                                if (look_again_) Check();
                                return;
@@ -96,10 +114,16 @@ void TaintKeeper::Write(const kube::Retrying::Done& done) {
                              // us.
                              if (node.error().code() != base::ErrorCode::kConflict) {
                                failure_.Failed(node.error());
-                               problem_ = node.error().ToString();
+                               SetProblem(node.error().ToString());
                              }
                              done(node.error());
                            });
+}
+
+void TaintKeeper::SetProblem(const std::string& problem) {
+  if (std::exchange(problem_, problem) == problem) return;
+  // An answer may come after the end.
+  if (running_ && changed_) changed_();
 }
 
 }  // namespace partita::agent

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "agent/cluster/cluster.h"
+#include "agent/cluster/contention.h"
 #include "agent/cluster/label_memory.h"
 #include "base/log.h"
 #include "kube/backoff.h"
@@ -17,7 +18,12 @@ namespace partita::agent {
 // Loop's thread only. What it is given outlives it.
 class TaintKeeper {
  public:
-  TaintKeeper(base::Log& log, Cluster& cluster, LabelMemory& memory, kube::Random random);
+  // `changed` is called when problem() becomes another. May be empty.
+  TaintKeeper(base::Log& log,
+              Cluster& cluster,
+              LabelMemory& memory,
+              kube::Random random,
+              net::Task changed = {});
   TaintKeeper(const TaintKeeper&) = delete;
   TaintKeeper& operator=(const TaintKeeper&) = delete;
   ~TaintKeeper() = default;
@@ -34,15 +40,19 @@ class TaintKeeper {
  private:
   void Check();
   void Write(const kube::Retrying::Done& done);
+  void SetProblem(const std::string& problem);
   [[nodiscard]] service::labels::TaintsWish Wish() const;
 
+  base::Log& log_;
   Cluster& cluster_;
   LabelMemory& memory_;
+  net::Task changed_;
   bool running_ = false, told_ = false, ready_ = false, look_again_ = false;
   std::optional<service::labels::Taint> wanted_;
   std::string problem_;
   base::RepeatedFailure failure_;
   kube::Retrying writing_;
+  Contention contention_;
   std::shared_ptr<void> subscription_;
 };
 

@@ -209,7 +209,10 @@ void FakeClient::Answered(const std::string& verb,
   loop_.Post([this, alive = alive_, answer = std::move(answer), work = std::move(work)] {
     if (!*alive) return;
     if (failing_) return answer(*failing_);
-    answer(work());
+    if (!tells_first_) return answer(work());
+    loop_.Post([alive, answer, done = work()] {
+      if (*alive) answer(done);
+    });
   });
 }
 

@@ -53,6 +53,9 @@ class FakeClient final : public Client {
   // Verb and path of each request, in order.
   [[nodiscard]] const std::vector<std::string>& asked() const { return asked_; }
 
+  // What a request changes is told before it is answered from now on, as the server may do.
+  void TellFirst() { tells_first_ = true; }
+
   // Called with each request, as it is counted, before its answer is on its way. May be empty.
   void OnRequest(std::function<void(const std::string& counted)> task) {
     on_request_ = std::move(task);
@@ -84,6 +87,7 @@ class FakeClient final : public Client {
   std::vector<std::shared_ptr<Subscription>> subscriptions_;
   std::uint64_t version_ = 1;
   std::optional<base::Error> failing_;
+  bool tells_first_ = false;
   RequestCounts counts_;
   std::function<void(const std::string&)> on_request_;
   std::vector<std::string> asked_;
