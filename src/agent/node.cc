@@ -229,8 +229,10 @@ void Node::EventsBegun(std::uint64_t session, const std::vector<model::PciAddres
     deaf.push_back(gpu);
   }
   TellMonitoring(deaf);
-  // What happened while nobody listened.
-  if (!stopped_) live_->Look(kShape);
+  if (stopped_) return;
+  // What happened while nobody listened: a GPU may have answered that was not asked for events.
+  ListenToNewcomers(*live_->current());
+  live_->Look(kShape);
 }
 
 void Node::TellMonitoring(const std::vector<model::PciAddress>& unmonitored) const {
