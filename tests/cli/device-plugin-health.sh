@@ -28,6 +28,7 @@ run 0 speak allocate "$kubelet" nvidia.com/gpu "${shares[0]}"
 
 kill -9 "${agent[it]}"
 ended it 137
+from_now
 start_agent it
 await it READY=1
 until_kubelet '"list": "nvidia.com/gpu"' '"Unhealthy"'

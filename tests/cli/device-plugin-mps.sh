@@ -73,9 +73,14 @@ is "$(client context alloc 60G alloc 20G)" \
 is "$(client devices | grep -o '[0-9]* multiprocessors')" "66 multiprocessors"
 is "$(modes)" "Exclusive_Process Default"
 
-# A daemon that is killed: its shares go and come back.
+# A daemon that is killed is back before kubelet could be told; one that is killed again a second later, and its shares go
+# and come back.
 daemon=$(cat "$pipe/nvidia-cuda-mps-control.pid")
+from_now
 kill -9 "$daemon"
+another() { grep -qvx "$daemon" "$pipe/nvidia-cuda-mps-control.pid" 2>/dev/null; }
+until_true another
+kill -9 "$(cat "$pipe/nvidia-cuda-mps-control.pid")"
 until_kubelet '"list": "nvidia.com/gpu.mps"' '"health": "Unhealthy"'
 until_counted nvidia.com/gpu.mps "2 of 2"
 is "$(client context)" "init: 0 no error|context: 0 no error"

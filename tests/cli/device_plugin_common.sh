@@ -13,6 +13,7 @@ speak() { /usr/bin/python3 -B "$source_root/tests/cli/kubelet.py" "$@"; }
 start_kubelet() {
   [ -z "${kubelet_pid:-}" ] || { kill -9 "$kubelet_pid"; wait "$kubelet_pid" || true; }
   : >"$work/kubelet.log"
+  kubelet_from=1
   /usr/bin/python3 -B "$source_root/tests/cli/kubelet.py" serve "$kubelet" >"$work/kubelet.log" &
   kubelet_pid=$!
   on_exit+=("kill -9 $kubelet_pid")
@@ -31,10 +32,14 @@ start_engine() {
   IFS= read -r -t 30 line <&"$fd" || fail "no engine"
 }
 
+# from_now: what kubelet has said by now does not count for until_kubelet.
+kubelet_from=1
+from_now() { kubelet_from=$(($(wc -l <"$work/kubelet.log") + 1)); }
+
 # until_kubelet TEXT…: waits for a line of its with all of them.
 until_kubelet() {
   local line fd text
-  exec {fd}< <(exec timeout 60 tail -n +1 -f "$work/kubelet.log")
+  exec {fd}< <(exec timeout 60 tail -n +"$kubelet_from" -f "$work/kubelet.log")
   on_exit+=("kill $!")
   while IFS= read -r -t 30 line <&"$fd"; do
     for text in "$@"; do
