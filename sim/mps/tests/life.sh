@@ -102,3 +102,16 @@ complains "Cannot find MPS control daemon process"
 
 # Sockets without a daemon, or out of reach: programs run alone.
 is "$(lines context room)" "init: 0 no error|context: 0 no error|room: 142629 of 143155 MiB"
+
+# A directory of somebody else's, and one that is out of reach, as on an H200 (docs/hardware/h200/mps-directories.txt).
+run 1 as_nobody nvidia-cuda-mps-control -f
+shows "Warning: Failed writing log files to directory [$CUDA_MPS_LOG_DIRECTORY]. No logs will be available." \
+  "Cannot access CUDA_MPS_PIPE_DIRECTORY=$CUDA_MPS_PIPE_DIRECTORY"
+mkdir -m 700 "$work/closed"
+export CUDA_MPS_PIPE_DIRECTORY=$work/closed/pipe CUDA_MPS_LOG_DIRECTORY=$work/closed/log
+start_daemon
+is "$(as_nobody "$client" context room | paste -sd'|')" "init: 0 no error|context: 0 no error|room: 142629 of 143155 MiB"
+answers '' get_server_list
+run 1 bash -c "echo get_server_list |
+  partita-sim run --node $node -- setpriv --reuid 65534 --regid 65534 --clear-groups nvidia-cuda-mps-control"
+complains "Cannot find MPS control daemon process"
