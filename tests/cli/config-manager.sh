@@ -46,15 +46,17 @@ run 1 "${manager[@]}" --oneshot
 complains 'node label nvidia.com/device-plugin.config: no configuration in' 'is called \"wholly\"' 'did you mean \"whole\"?'
 
 # The sidecar, and who is signalled: it counts what it hears.
-cat >"$work/reader" <<'SH'
-heard=0
-trap 'heard=$((heard + 1)); echo "heard $heard: $(cat "$CONFIG_FILE_DST")"' HUP
-echo waiting
-while true; do read -r -t 1 _ <&9 || true; done
-SH
-mkfifo "$work/never"
-exec 9<>"$work/never"
-bash -c 'exec -a "$1" bash "$0"' "$work/reader" "partita-reader-$$" >"$work/heard" &
+# Not a shell's trap: a signal that comes while a shell reads was seen to be lost.
+cat >"$work/reader" <<'PY'
+import itertools, os, signal
+signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})
+print("waiting", flush=True)
+for heard in itertools.count(1):
+    signal.sigwait({signal.SIGHUP})
+    with open(os.environ["CONFIG_FILE_DST"], encoding="utf-8") as file:
+        print(f"heard {heard}: {file.read().strip()}", flush=True)
+PY
+bash -c 'exec -a "$1" /usr/bin/python3 -B "$0"' "$work/reader" "partita-reader-$$" >"$work/heard" &
 reader=$!
 on_exit+=("kill -9 $reader")
 until_heard() {
