@@ -11,6 +11,12 @@ base::Error NotADomain(std::string_view what) {
   return base::MakeError(base::ErrorCode::kInvalid, "a domain of MPS: {}", what);
 }
 
+// Empty: there is none.
+std::string TextAt(const Value& map, std::string_view key) {
+  const Value* text = map.Find(key);
+  return text != nullptr && text->kind() == Value::Kind::kString ? text->AsString() : "";
+}
+
 base::Result<MpsDomain> ReadDomain(const Value& map) {
   MpsDomain domain;
   const Value* name = map.Find("name");
@@ -23,9 +29,8 @@ base::Result<MpsDomain> ReadDomain(const Value& map) {
     if (device.kind() != Value::Kind::kString) return NotADomain("a device is no text");
     domain.devices.push_back(device.AsString());
   }
-  const Value* problem = map.Find("problem");
-  if (problem != nullptr && problem->kind() == Value::Kind::kString)
-    domain.problem = problem->AsString();
+  domain.problem = TextAt(map, "problem");
+  domain.warning = TextAt(map, "warning");
   const Value* kept = map.Find("kept");
   domain.kept = kept != nullptr && kept->kind() == Value::Kind::kBool && kept->AsBool();
   return domain;
@@ -39,6 +44,7 @@ Value ToValue(const MpsDomain& domain) {
   Value map = Value::Map();
   map.Set("name", domain.name).Set("devices", std::move(devices));
   if (!domain.problem.empty()) map.Set("problem", domain.problem);
+  if (!domain.warning.empty()) map.Set("warning", domain.warning);
   return map.Set("kept", domain.kept);
 }
 

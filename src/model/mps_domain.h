@@ -13,6 +13,7 @@ struct MpsDomain {
   std::string name;
   std::vector<std::string> devices;  // UUIDs of GPUs and MIG devices
   std::string problem;               // why it gives no more shares; empty: it does
+  std::string warning = {};          // what of its GPUs is not as it should be, shares or not
   bool kept = false;                 // not wanted so any more: only for those who hold shares of it
   bool operator==(const MpsDomain&) const = default;
 };

@@ -10,6 +10,7 @@ namespace {
 TEST(MpsDomain, IsReadAsItWasWritten) {
   const std::vector<MpsDomain> domains = {
       {.name = "GPU-a", .devices = {"GPU-a"}, .problem = "", .kept = true},
+      {.name = "GPU-d", .devices = {"GPU-d"}, .problem = "", .warning = "it is not exclusive"},
       {.name = "nvidia.com_gpu",
        .devices = {"GPU-b", "GPU-c"},
        .problem = "its daemon has ended",

@@ -6,9 +6,7 @@ source "$(dirname "$0")/agent_common.sh"
 source "$(dirname "$0")/device_plugin_common.sh"
 
 up hgx-h200
-chmod 755 "$work"
-root=$work/mps
-agent_on=(partita-sim run --node "$node" --)
+source "$(dirname "$0")/mps_common.sh"
 mps_config="$good_config
 mps: {root: $root, runner: child}
 devicePlugin:
@@ -18,19 +16,6 @@ devicePlugin:
       mps: {resources: [{name: nvidia.com/gpu, rename: nvidia.com/gpu.mps, replicas: 2, devices: [0]}]}
       timeSlicing: {resources: [{name: nvidia.com/gpu, rename: nvidia.com/gpu.sliced, replicas: 3, devices: [1]}]}"
 echo "$mps_config" >"$PARTITA_CONFIG_FILE"
-
-# First agents, which would start daemons again.
-end_daemons() {
-  for name in "${!agent[@]}"; do kill -9 "${agent[$name]}" 2>/dev/null; done
-  for pid in $(grep -lsz "^CUDA_MPS_PIPE_DIRECTORY=$root/" /proc/[0-9]*/environ | cut -d/ -f3); do
-    kill -9 "$pid" 2>/dev/null
-  done
-  return 0
-}
-on_exit=(end_daemons "${on_exit[@]}")
-modes() { on_node nvidia-smi --query-gpu=compute_mode --format=csv,noheader | head -n 2 | paste -sd' '; }
-client() { on_node env CUDA_MPS_PIPE_DIRECTORY="$pipe" "$PARTITA_BIN/partita-sim-cuda-client" "$@" | paste -sd'|'; }
-is() { [ "$1" = "$2" ] || fail "\"$1\", not \"$2\""; }
 
 # Where nobody runs daemons no share is good.
 echo "${mps_config/runner: child/runner: off}" >"$PARTITA_CONFIG_FILE"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace partita::agent::mps {
 namespace {
 
@@ -16,6 +18,25 @@ using service::mps::Step;
 constexpr std::chrono::seconds kUntilNextLook{5};
 constexpr std::chrono::seconds kUntilTriedAgain{30};
 
+std::string WhyNotExclusive(const base::Error& error) {
+  return fmt::format(
+      "its compute mode could not be made EXCLUSIVE_PROCESS, so that programs beside MPS may come "
+      "in: {}; tried again every {} s",
+      error.ToString(), kUntilTriedAgain.count());
+}
+
+std::string WhyNotRestored(const Step& restore, const base::Error& error) {
+  return fmt::format(
+      "its compute mode could not be put back to what it was before MPS: {}; tried again every "
+      "{} s, or set it by hand: nvidia-smi -i {} -c {}",
+      error.ToString(), kUntilTriedAgain.count(), restore.name, static_cast<int>(restore.mode));
+}
+
+std::string WhyUntouched(const base::Error& error) {
+  return fmt::format("its compute mode is left alone, since those before MPS are not known: {}{}",
+                     error.ToString(), error.hint().empty() ? "" : "; " + error.hint());
+}
+
 }  // namespace
 
 struct Domains::Around {
@@ -24,7 +45,7 @@ struct Domains::Around {
 };
 
 struct Domains::ModeEnds {
-  std::vector<std::pair<std::string, base::Error>> failed;  // by the GPU's UUID
+  std::map<std::string, std::string> failed;  // why, by the GPU's UUID
   service::mps::ModesBefore before;
 };
 
@@ -104,10 +125,10 @@ void Domains::Looked(Around around) {
     return look_again_->After(kUntilNextLook, [this] { LookAround(); });
   }
   problem_.clear();
-  modes_known_ = around.modes.ok();
-  if (modes_known_) {
+  if (around.modes.ok()) {
     modes_before_ = *std::move(around.modes);
   } else {
+    modes_unknown_ = around.modes.error();
     log_.Error("compute modes before MPS are not known: none is changed",
                base::ErrorFields(around.modes.error()));
   }
@@ -230,13 +251,13 @@ bool Domains::MayRestore(const std::string& gpu) const {
 }
 
 void Domains::ChangeModes() {
-  std::vector<std::string> restored;
+  std::vector<Step> restored;
   std::vector<service::mps::Member> exclusive;
   for (const Step& step : steps_) {
     if (step.kind == Step::Kind::kRestoreMode && !MayRestore(step.name)) {
       try_again_ = true;
     } else if (step.kind == Step::Kind::kRestoreMode) {
-      restored.push_back(step.name);
+      restored.push_back(step);
     }
     for (const service::mps::Member& member : step.domain.members) {
       // What is held stays as it was made, whatever the policy is now.
@@ -245,27 +266,38 @@ void Domains::ChangeModes() {
       if (wanted && !member.mig) exclusive.push_back(member);
     }
   }
-  if (!modes_known_ || (restored.empty() && exclusive.empty())) return BeginThose();
+  if (modes_unknown_ || (restored.empty() && exclusive.empty())) {
+    mode_problems_.clear();
+    for (const auto& member : exclusive)
+      mode_problems_[member.uuid] = WhyUntouched(*modes_unknown_);
+    return BeginThose();
+  }
   const Result<void> begun = job_.Start([this, restored, exclusive](const auto&) -> net::Task {
     ModeEnds ends;
-    const auto note = [&](const std::string& gpu, const Result<void>& end) {
-      if (!end.ok()) ends.failed.emplace_back(gpu, end.error());
-    };
-    for (const std::string& gpu : restored) note(gpu, modes_.Restore(gpu));
+    for (const Step& step : restored) {
+      const Result<void> end = modes_.Restore(step.name);
+      if (!end.ok()) ends.failed[step.name] = WhyNotRestored(step, end.error());
+    }
     for (const auto& member : exclusive) {
-      note(member.uuid, modes_.MakeExclusive(member.uuid, member.pci));
+      const Result<void> end = modes_.MakeExclusive(member.uuid, member.pci);
+      if (!end.ok()) ends.failed[member.uuid] = WhyNotExclusive(end.error());
     }
     ends.before = modes_.before();
     return [this, ends] { ChangedModes(ends); };
   });
-  if (!begun.ok()) ChangedModes({{{"", begun.error()}}, modes_before_});
+  if (begun.ok()) return;
+  ModeEnds none{.failed = {}, .before = modes_before_};
+  for (const Step& step : restored) none.failed[step.name] = WhyNotRestored(step, begun.error());
+  for (const auto& member : exclusive) none.failed[member.uuid] = WhyNotExclusive(begun.error());
+  ChangedModes(none);
 }
 
 void Domains::ChangedModes(const ModeEnds& ends) {
   modes_before_ = ends.before;
-  for (const auto& [gpu, error] : ends.failed) {
+  mode_problems_ = ends.failed;
+  for (const auto& [gpu, why] : mode_problems_) {
     log_.Error("the compute mode of a GPU is not as MPS needs it: tried again later",
-               {{LogKey::kGpu, gpu}, {LogKey::kError, error.ToString()}});
+               {{LogKey::kGpu, gpu}, {LogKey::kError, why}});
   }
   try_again_ = try_again_ || !ends.failed.empty();
   BeginThose();

@@ -19,8 +19,8 @@ namespace partita::agent::mps {
 // Loop's thread only. Loop and log outlive it. Destroyed, it leaves every daemon running.
 class Domains {
  public:
-  // `changed`: conditions(), kept() or waiting() has another answer. `holders` is asked whenever
-  // something would be ended.
+  // `changed`: conditions(), kept(), waiting() or mode_problems() has another answer. `holders` is
+  // asked whenever something would be ended.
   Domains(net::Loop& loop,
           base::Log& log,
           Machine machine,
@@ -50,6 +50,10 @@ class Domains {
   // As service::mps::Plan has them.
   [[nodiscard]] const std::vector<service::mps::Domain>& kept() const { return plan_.kept; }
   [[nodiscard]] const std::map<std::string, std::string>& waiting() const { return plan_.waiting; }
+  // Of GPUs that are not as MPS needs them, or not yet as before: why, by UUID.
+  [[nodiscard]] const std::map<std::string, std::string>& mode_problems() const {
+    return mode_problems_;
+  }
   // Why nothing can be brought about; empty: it can.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   // Nothing is being looked at or ended any more.
@@ -81,7 +85,8 @@ class Domains {
   std::function<service::mps::Holders()> holders_;
   ComputeModes modes_;  // of the job's thread while one runs
   service::mps::ModesBefore modes_before_;
-  bool modes_known_ = false;  // else none is changed
+  std::optional<base::Error> modes_unknown_;  // why; none is changed then
+  std::map<std::string, std::string> mode_problems_;
   std::optional<std::vector<service::mps::Domain>> wanted_;
   service::mps::ComputeModePolicy policy_ = service::mps::ComputeModePolicy::kUnchanged;
   bool looked_ = false;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include <array>
+#include <atomic>
 #include <mutex>
 #include <thread>
 
@@ -10,6 +11,7 @@
 
 #include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
+#include "base/state_file.h"
 #include "net/testing/fake_loop.h"
 
 namespace partita::agent::mps {
@@ -42,6 +44,7 @@ class DomainsTest : public ::testing::Test {
                return ModeOf(gpu.bus);
              },
              .set = [this](const model::PciAddress& gpu, ComputeMode mode) -> base::Result<void> {
+               if (refused_) return base::MakeError(ErrorCode::kUnsupported, "it is refused");
                SetMode(gpu.bus, mode);
                return {};
              }}};
@@ -81,6 +84,7 @@ class DomainsTest : public ::testing::Test {
   service::mps::Holders holders_;
   std::mutex mutex_;
   std::map<std::uint32_t, ComputeMode> modes_;  // by bus
+  std::atomic<bool> refused_ = false;           // to set one
   std::unique_ptr<Domains> domains_;
 };
 
@@ -124,6 +128,50 @@ TEST_F(DomainsTest, AModeThatTheDriverForgotIsSetAgain) {
   holders_.shares.clear();
   domains_->Want({}, ComputeModePolicy::kUnchanged);
   loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
+TEST_F(DomainsTest, AModeThatCannotBeSetOrPutBackIsToldUntilItCan) {
+  using Told = std::map<std::string, std::string>;
+  refused_ = true;
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  EXPECT_EQ(domains_->mode_problems(),
+            (Told{{"GPU-1",
+                   "its compute mode could not be made EXCLUSIVE_PROCESS, so that programs beside "
+                   "MPS may come in: it is refused; tried again every 30 s"}}));
+  refused_ = false;
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(domains_->mode_problems(), Told());
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+
+  refused_ = true;
+  domains_->Want({}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(domains_->mode_problems(),
+            (Told{{"GPU-1",
+                   "its compute mode could not be put back to what it was before MPS: it is "
+                   "refused; tried again every 30 s, or set it by hand: nvidia-smi -i GPU-1 -c "
+                   "0"}}));
+  refused_ = false;
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(domains_->mode_problems(), Told());
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
+TEST_F(DomainsTest, ModesThatNobodyRemembersAreLeftAloneAndThatIsTold) {
+  const std::string path = std::string(directory_.data()) + "/modes";
+  ASSERT_TRUE(
+      base::WriteState({.path = path, .name = "mps-modes", .version = 1}, R"({"gpus": []})").ok());
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  const std::map<std::string, std::string> told = {
+      {"GPU-1", "its compute mode is left alone, since those before MPS are not known: " + path +
+                    " does not say which modes GPUs had; look at nvidia-smi -q -d COMPUTE, set "
+                    "what is wrong, then remove the file"}};
+  EXPECT_EQ(domains_->mode_problems(), told);
   EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
 }
 

@@ -151,6 +151,21 @@ std::map<std::string, std::string> MpsService::Kept() const {
   return devices;
 }
 
+void MpsService::AddModeProblems(std::map<std::string, model::MpsDomain>& all) const {
+  for (const auto& [gpu, why] : domains_->mode_problems()) {
+    const auto has = [&gpu = gpu](const auto& each) {
+      const std::vector<std::string>& devices = each.second.devices;
+      return std::find(devices.begin(), devices.end(), gpu) != devices.end();
+    };
+    auto domain = std::find_if(all.begin(), all.end(), has);
+    if (domain == all.end()) {
+      const model::MpsDomain ended{.name = gpu, .devices = {gpu}, .problem = "it has ended"};
+      domain = all.emplace(gpu, ended).first;
+    }
+    domain->second.warning = why;
+  }
+}
+
 std::vector<model::MpsDomain> MpsService::Report() const {
   std::map<std::string, model::MpsDomain> all;
   const auto add = [&](const Domain& domain, bool kept) {
@@ -161,6 +176,7 @@ std::vector<model::MpsDomain> MpsService::Report() const {
   for (const Domain& domain : wanted_) add(domain, false);
   if (domains_) {
     for (const Domain& domain : domains_->kept()) add(domain, true);
+    AddModeProblems(all);
   }
   std::vector<model::MpsDomain> report;
   report.reserve(all.size());

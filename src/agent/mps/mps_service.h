@@ -67,7 +67,8 @@ class MpsService {
   // Of each device in a domain that stays only for those who hold shares of it: why nothing else of
   // it can be had, by UUID.
   [[nodiscard]] std::map<std::string, std::string> Kept() const;
-  // Those that are wanted or kept, by name.
+  // Those that are wanted or kept, by name; and GPUs that still have the mode of one that has
+  // ended, each as a domain of its name.
   [[nodiscard]] std::vector<model::MpsDomain> Report() const;
   // Of "agent.state".
   [[nodiscard]] base::Value State() const;
@@ -75,6 +76,7 @@ class MpsService {
  private:
   void Bring();
   void Make();
+  void AddModeProblems(std::map<std::string, model::MpsDomain>& all) const;
   [[nodiscard]] std::string WhyNot(const std::string& name) const;
   [[nodiscard]] bool LeftSomething() const;
 

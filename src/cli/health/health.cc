@@ -71,9 +71,15 @@ std::string Explain(const Value& device, const Look& look) {
 std::string ExplainMps(const Value& document, const Look& look) {
   std::string text;
   for (const Value& domain : ItemsOf(document, "mps")) {
-    const std::string line = fmt::format("MPS domain {}: gives no shares: {}",
-                                         MemberText(domain, "name"), MemberText(domain, "problem"));
-    text += base::Wrap(line, static_cast<std::size_t>(look.width), 2) + "\n";
+    const std::string problem = MemberText(domain, "problem");
+    const std::string warning = MemberText(domain, "warning");
+    for (const std::string& line :
+         {problem.empty() ? "" : fmt::format("gives no shares: {}", problem), warning}) {
+      if (line.empty()) continue;
+      text += base::Wrap(fmt::format("MPS domain {}: {}", MemberText(domain, "name"), line),
+                         static_cast<std::size_t>(look.width), 2) +
+              "\n";
+    }
   }
   return text;
 }
@@ -143,7 +149,9 @@ base::Command HealthCommand() {
           "Where partita agent runs, it is asked. Without one, what a single look finds is shown, "
           "and what an agent has written down in this boot; errors that the driver told meanwhile "
           "are not known then.\n\n"
-          "The agent also names domains of MPS that give no shares, and why.\n\n"
+          "The agent also names domains of MPS that give no shares, and why, and GPUs whose "
+          "compute "
+          "mode could not be set for MPS or put back.\n\n"
           "The exit status is 0 when all may get work, 3 when some may not, 6 without a driver.",
       .examples = {{"partita health", "how are they?"},
                    {"partita health -o json", "for programs: partita.dev/health/v1"},

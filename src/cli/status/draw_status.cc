@@ -155,14 +155,18 @@ void AddMps(const model::NodeReport& report, const Look& look, Lines& lines) {
     for (const std::string& device : domain.devices)
       devices.push_back(Clean(SharedDeviceText(report.inventory, device), look.utf8));
     Line first = Line().PadTo(kIndent).Add(base::Join(devices, ", "), Ink::kStrong).Add("  ");
+    const int indent = first.width();
+    const auto warn = [&](Line line, const std::string& text) {
+      line.Add(look.glyphs().warning, Ink::kWarning).Add(" ");
+      Append(Wrapped(line, line.width(), Clean(text, look.utf8), Ink::kPlain, look), lines);
+    };
     if (domain.problem.empty()) {
       first.Add(domain.kept ? "ready, but only for pods that hold shares already" : "ready");
       lines.push_back(std::move(first));
-      continue;
+    } else {
+      warn(std::move(first), domain.problem);
     }
-    first.Add(look.glyphs().warning, Ink::kWarning).Add(" ");
-    Append(Wrapped(first, first.width(), Clean(domain.problem, look.utf8), Ink::kPlain, look),
-           lines);
+    if (!domain.warning.empty()) warn(Line().PadTo(indent), domain.warning);
   }
   lines.emplace_back();
 }

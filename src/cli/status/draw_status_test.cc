@@ -120,8 +120,11 @@ TEST(DrawStatus, SaysWhatIsSharedByMpsAndWhatIsNot) {
   const std::string gpu = report.inventory.gpus[0].uuid->value();
   report.mps = {{.name = gpu, .devices = {gpu}, .problem = "", .kept = false},
                 {.name = "b", .devices = {gpu}, .problem = "", .kept = true},
-                {.name = "c", .devices = {"GPU-x", "GPU-y"}, .problem = "its daemon has ended"}};
+                {.name = "c", .devices = {"GPU-x", "GPU-y"}, .problem = "its daemon has ended"},
+                {.name = "d", .devices = {gpu}, .problem = "", .warning = "it is not exclusive"}};
   const std::string text = ToString(DrawStatus(report, false, {80, false, true}), false);
+  EXPECT_NE(text.find("\n   GPU 0  ready\n          ! it is not exclusive\n"), std::string::npos)
+      << text;
   EXPECT_NE(text.find(" shared by MPS "), std::string::npos) << text;
   EXPECT_NE(text.find("\n   GPU 0  ready\n"), std::string::npos) << text;
   EXPECT_NE(text.find("\n   GPU 0  ready, but only for pods that hold shares already\n"),

@@ -109,15 +109,17 @@ Value HealthDocument(const model::Inventory& inventory,
   Devices devices(health, now);
   for (const model::Gpu& gpu : inventory.gpus) devices.Add(gpu);
   Value mps = Value::List();
-  for (const model::MpsDomain& domain : domains)
-    if (!domain.problem.empty()) mps.Add(ToValue(domain));
-  const bool serving = mps.items().empty();
+  bool serving = true;
+  for (const model::MpsDomain& domain : domains) {
+    if (!domain.problem.empty() || !domain.warning.empty()) mps.Add(ToValue(domain));
+    serving = serving && domain.problem.empty();
+  }
   Value document = Value::Map();
   document.Set("apiVersion", "partita.dev/health/v1")
       .Set("kind", "NodeHealth")
       .Set("usable", devices.usable() && serving)
       .Set("devices", devices.Take());
-  if (!serving) document.Set("mps", std::move(mps));
+  if (!mps.items().empty()) document.Set("mps", std::move(mps));
   return document;
 }
 

@@ -59,5 +59,15 @@ TEST(HealthDocument, NamesDomainsOfMpsThatGiveNoShares) {
   EXPECT_EQ(HealthDocument(OneDivided(), {}, Time()).Find("mps"), nullptr);
 }
 
+TEST(HealthDocument, NamesDomainsOfMpsWhoseGpusAreNotAsTheyShouldBe) {
+  const base::Value document =
+      HealthDocument(OneDivided(), {}, Time(),
+                     {{.name = "GPU-a", .devices = {"GPU-a"}, .problem = "", .warning = "why"}});
+  EXPECT_TRUE(document.Find("usable")->AsBool());
+  const std::vector<base::Value>& domains = document.Find("mps")->items();
+  ASSERT_EQ(domains.size(), 1U);
+  EXPECT_EQ(domains[0].Find("warning")->AsString(), "why");
+}
+
 }  // namespace
 }  // namespace partita::service::health
