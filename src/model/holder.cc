@@ -27,6 +27,19 @@ std::string HolderText(const Process& process) {
   return base::Printable(text);
 }
 
+std::string HowToEnd(const Process& process) {
+  constexpr std::string_view kServer = "nvidia-cuda-mps-server";
+  std::string_view program = process.name;
+  program = program.substr(0, program.find(' '));
+  if (program.substr(program.rfind('/') + 1) != kServer) return "";
+  // Its daemon is found by what it was started with: it may be anybody's, in any directory.
+  return fmt::format(
+      "pid {0} is a server of MPS, which stays when its clients have gone; as root, this has it "
+      "end once it has none: echo shutdown_server {0} | env \"$(tr '\\0' '\\n' "
+      "</proc/{0}/environ | grep ^CUDA_MPS_PIPE_DIRECTORY=)\" nvidia-cuda-mps-control",
+      process.pid.value());
+}
+
 std::string HolderText(const HiddenHolder& holder) {
   constexpr double kGibi = 1 << 30, kMebi = 1 << 20;
   const auto bytes = static_cast<double>(holder.memory.value());

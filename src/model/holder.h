@@ -15,6 +15,10 @@ namespace partita::model {
 // a process chooses its own name.
 [[nodiscard]] std::string HolderText(const Process& process);
 
+// What ends a holder that does not end by itself, with the command: a server of MPS, which stays
+// when its clients have gone. Empty: it is somebody's program.
+[[nodiscard]] std::string HowToEnd(const Process& process);
+
 // "somebody who cannot be seen from here holds 3.5 GiB in GPU instance 2".
 [[nodiscard]] std::string HolderText(const HiddenHolder& holder);
 // What to do about one.

@@ -35,6 +35,22 @@ TEST(HolderText, NamesThePodAsFarAsItIsKnown) {
   EXPECT_EQ(HolderText(process), "pid 4711 (/usr/bin/python3)");
 }
 
+TEST(HowToEnd, IsKnownOfAServerOfMpsAlone) {
+  Process process = Trainer();
+  EXPECT_EQ(HowToEnd(process), "");
+  process.name = "";
+  EXPECT_EQ(HowToEnd(process), "");
+  process.name = "/usr/bin/nvidia-cuda-mps-control -f";
+  EXPECT_EQ(HowToEnd(process), "");
+  for (const char* name : {"nvidia-cuda-mps-server", "/usr/bin/nvidia-cuda-mps-server -x"}) {
+    process.name = name;
+    EXPECT_EQ(HowToEnd(process),
+              "pid 4711 is a server of MPS, which stays when its clients have gone; as root, this "
+              "has it end once it has none: echo shutdown_server 4711 | env \"$(tr '\\0' '\\n' "
+              "</proc/4711/environ | grep ^CUDA_MPS_PIPE_DIRECTORY=)\" nvidia-cuda-mps-control");
+  }
+}
+
 TEST(HolderText, IsOneLineThatIsSafeToPrint) {
   Process process;
   process.pid = Pid(4711);

@@ -20,6 +20,7 @@
 #include "cli/mig/show.h"
 #include "cli/mig/validate.h"
 #include "cli/report_error.h"
+#include "model/holder.h"
 #include "model/mig/after_plan.h"
 #include "model/mig/wanted.h"
 
@@ -156,6 +157,13 @@ void AddPlan(const Gpu& gpu,
   holders.hidden_holders = plan.hidden_blockers;
   if (plan.blockers_unknown) holders.processes_error = gpu.processes_error;
   Append(DrawHolders(holders, kIndent + 2, look), lines);
+  for (const model::Process& process : plan.blockers) {
+    const std::string how = model::HowToEnd(process);
+    if (how.empty()) continue;
+    Line advice = Line().PadTo(kIndent + 2);
+    advice.Add(look.glyphs().advice, Ink::kStrong).Add(" ");
+    Append(Wrapped(advice, advice.width(), how, Ink::kPlain, look), lines);
+  }
 }
 
 void AddRefusal(const GpuOutcome& outcome,

@@ -89,6 +89,15 @@ std::vector<std::string> UnnamedBlockers(const std::string& name, const GpuPlan&
   return lines;
 }
 
+std::vector<std::string> WaysToEnd(const GpuPlan& plan) {
+  std::vector<std::string> lines;
+  for (const model::Process& process : plan.blockers) {
+    const std::string how = model::HowToEnd(process);
+    if (!how.empty()) lines.push_back("  " + how);
+  }
+  return lines;
+}
+
 // To whom the GPU was given, with or without something running on it.
 std::vector<std::string> WholeHolders(const std::string& name, const GpuPlan& plan) {
   const bool idle = plan.blockers.empty() && plan.hidden_blockers.empty() && !plan.blockers_unknown;
@@ -198,6 +207,7 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
     for (const model::Process& process : plan.blockers)
       lines.push_back(fmt::format("{}: its MIG mode cannot change while {} uses it", name,
                                   model::HolderText(process)));
+    for (std::string& line : WaysToEnd(plan)) lines.push_back(std::move(line));
     if (!lines.empty()) return lines;
   }
   const model::Gpu* gpu = model::FindGpu(inventory, outcome.gpu);
@@ -215,6 +225,7 @@ std::vector<std::string> Reasons(const model::Inventory& inventory, const GpuOut
                                 outcome.geometry.profiles[obstacle.place.profile].name,
                                 obstacle.place.start, is));
   }
+  for (std::string& line : WaysToEnd(plan)) lines.push_back(std::move(line));
   return lines;
 }
 
