@@ -4,6 +4,9 @@
 
 #include <sys/stat.h>
 
+#include <optional>
+#include <set>
+
 #include "agent/boot_id.h"
 #include "agent/mps/child_runner.h"
 #include "agent/mps/control_program.h"
@@ -12,6 +15,7 @@
 #include "base/files.h"
 #include "base/json.h"
 #include "config/document.h"
+#include "model/unread.h"
 #include "service/cdi/node_files.h"
 #include "service/device_plugin/mps_sharing.h"
 
@@ -39,6 +43,21 @@ std::string HookPath(const config::AgentConfig& config) {
   const std::string& directory = config.toolkit_install_dir.value;
   return directory.empty() ? service::cdi::InstalledHook()
                            : base::JoinPath(directory, "toolkit/nvidia-cdi-hook");
+}
+
+// By UUID; nothing: a GPU may have others.
+std::optional<std::set<std::string>> MigDevicesOf(const service::inventory::Snapshot& snapshot) {
+  const model::Inventory& inventory = snapshot.inventory;
+  if (!inventory.driver || !snapshot.stale.empty()) return std::nullopt;
+  std::set<std::string> uuids;
+  for (const model::Gpu& gpu : inventory.gpus) {
+    if (model::WhyMigUnknown(gpu)) return std::nullopt;
+    if (!gpu.mig) continue;
+    for (const model::GpuInstance& instance : gpu.mig->instances)
+      for (const model::ComputeInstance& compute : instance.compute_instances)
+        uuids.insert(compute.uuid.value());
+  }
+  return uuids;
 }
 
 }  // namespace
@@ -197,8 +216,10 @@ void Agent::StartPlugin(const config::AgentConfig& config) {
       [this](const service::inventory::SnapshotPtr& snapshot, const service::inventory::Changes&) {
         plugin_.SetNode(snapshot);
         mps_.SetSession(snapshot->session);
+        mps_.HaveMigDevices(MigDevicesOf(*snapshot));
       });
   mps_.SetSession(node_.live().current()->session);
+  mps_.HaveMigDevices(MigDevicesOf(*node_.live().current()));
   plugin_.SetHealth(health_.current());
   plugin_health_ = health_.Subscribe(
       [this](const HealthKeeper::NodeHealthPtr& health) { plugin_.SetHealth(health); });

@@ -299,6 +299,28 @@ Result<std::vector<Seen>> LookAround(const Machine& machine, const std::atomic<b
   return all;
 }
 
+Removed RemoveGone(const Machine& machine,
+                   const std::set<std::string>& stay,
+                   const std::atomic<bool>& stop) {
+  Removed removed;
+  if (!base::Exists(machine.root)) return removed;
+  const Result<std::vector<std::string>> names = base::ListDirectory(machine.root);
+  if (!names.ok()) removed.failed.push_back(names.error());
+  for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
+    const bool of_mig = name.starts_with("MIG-") && service::mps::IsDomainName(name);
+    if (!of_mig || stay.contains(name) || LookAt(machine, name, stop)) continue;
+    // Without its runner a daemon is silent.
+    if (stop || !machine.runner->Reachable().ok()) return removed;
+    machine.runner->UnmountShm(DirectoriesOf(machine.root, name).shm);
+    Result<void> end = base::RemoveTree(base::JoinPath(machine.root, name));
+    if (end.ok())
+      removed.names.push_back(name);
+    else
+      removed.failed.push_back(std::move(end).error());
+  }
+  return removed;
+}
+
 Result<void> StopDaemon(const Machine& machine,
                         const std::string& name,
                         Stopping stopping,

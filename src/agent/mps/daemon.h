@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,16 @@ struct Seen {
 // unless it answers with other limits. One that is silent is not checked: whoever adopts it judges.
 [[nodiscard]] base::Result<std::vector<Seen>> LookAround(const Machine& machine,
                                                          const std::atomic<bool>& stop);
+
+// Directories of MIG devices, by name, but for those that `stay`; none in which a daemon is, or has
+// left its record.
+struct Removed {
+  std::vector<std::string> names;
+  std::vector<base::Error> failed;
+};
+[[nodiscard]] Removed RemoveGone(const Machine& machine,
+                                 const std::set<std::string>& stay,
+                                 const std::atomic<bool>& stop);
 
 enum class Stopping : bool {
   kForGood,

@@ -74,7 +74,7 @@ Domains::~Domains() {
 void Domains::Want(std::vector<Domain> wanted, ComputeModePolicy policy, bool complete) {
   complete_ = complete;
   if (wanted_ == wanted && policy_ == policy) {
-    if (plan_.kept.empty() && plan_.waiting.empty()) return;
+    if (plan_.kept.empty() && plan_.waiting.empty()) return RemoveLeft();
     if (busy_) {
       again_ = true;
       return;
@@ -318,10 +318,53 @@ void Domains::BeginThose() {
   busy_ = false;
   changed_();
   if (again_) return Reconcile();
-  if (!try_again_) return;
-  modes_again_->After(kUntilTriedAgain, [this] {
-    if (!busy_) Reconcile();
-  });
+  if (try_again_) {
+    modes_again_->After(kUntilTriedAgain, [this] {
+      if (busy_)
+        again_ = true;
+      else
+        Reconcile();
+    });
+  }
+  RemoveLeft();
+}
+
+void Domains::HaveMigDevices(std::optional<std::set<std::string>> names) {
+  mig_ = std::move(names);
+  RemoveLeft();
+}
+
+void Domains::RemoveLeft() {
+  if (busy_ || !looked_ || !mig_ || !complete_) return;
+  const service::mps::Holders holders = holders_();
+  if (!holders.complete) return;
+  std::set<std::string> stay = *mig_;
+  for (const std::set<std::string>* held : {&holders.shares, &holders.otherwise}) {
+    for (const std::string& uuid : *held) stay.insert(service::mps::NameOfResource(uuid));
+  }
+  for (const auto& [name, life] : lives_) stay.insert(name);
+  for (const auto& [name, seen] : left_) stay.insert(name);
+  if (stay == left_alone_) return;
+  left_alone_ = stay;
+  busy_ = true;
+  const Result<void> begun =
+      job_.Start([this, machine = machine_, stay](const std::atomic<bool>& stop) -> net::Task {
+        return [this, removed = RemoveGone(machine, stay, stop)] { EndRemoving(removed); };
+      });
+  if (!begun.ok()) EndRemoving({.names = {}, .failed = {begun.error()}});
+}
+
+void Domains::EndRemoving(const Removed& removed) {
+  busy_ = false;
+  for (const std::string& name : removed.names)
+    log_.Info("MPS domain: its MIG device is gone, and so is its directory",
+              {{LogKey::kStep, name}});
+  for (const base::Error& error : removed.failed)
+    log_.Warn("the directory of an MPS domain whose MIG device is gone is not removed",
+              base::ErrorFields(error));
+  if (again_) return Reconcile();
+  // What came meanwhile.
+  RemoveLeft();
 }
 
 DomainLife& Domains::NewLife(const Domain& domain) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ class Domains {
   void Want(std::vector<service::mps::Domain> wanted,
             service::mps::ComputeModePolicy policy,
             bool complete = true);
+
+  // All MIG devices that there are, by the names of their domains; nothing: that is not known. The
+  // directories of others are removed when nobody holds them and no daemon is there.
+  void HaveMigDevices(std::optional<std::set<std::string>> names);
 
   // The driver is another one, or was loaded again, and has forgotten the modes.
   void ModesForgotten();
@@ -75,6 +80,8 @@ class Domains {
   void ChangeModes();
   void ChangedModes(const ModeEnds& ends);
   void BeginThose();
+  void RemoveLeft();
+  void EndRemoving(const Removed& removed);
   [[nodiscard]] std::vector<service::mps::Found> FoundNow() const;
   DomainLife& NewLife(const service::mps::Domain& domain);
 
@@ -98,7 +105,9 @@ class Domains {
   std::vector<service::mps::Step> steps_;  // of it, while they are being done
   // Did not end, by name: as far as is known what they have, or nothing.
   std::map<std::string, std::vector<service::mps::Member>> stayed_;
-  std::size_t ending_ = 0;  // how many daemons are being ended
+  std::optional<std::set<std::string>> mig_;
+  std::set<std::string> left_alone_;  // when it was last looked for what is left
+  std::size_t ending_ = 0;            // how many daemons are being ended
   bool complete_ = true;
   bool try_again_ = false;  // something did not end, or a mode could not be changed
   std::unique_ptr<net::Timer> look_again_, modes_again_;

@@ -175,6 +175,44 @@ TEST_F(DomainsTest, ModesThatNobodyRemembersAreLeftAloneAndThatIsTold) {
   EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
 }
 
+TEST_F(DomainsTest, TheDirectoryOfAMigDeviceGoesWithItWhenNobodyHoldsIt) {
+  service::mps::Domain domain = DomainOf(1);
+  domain.name = domain.members[0].uuid = "MIG-1";
+  domain.members[0].mig = true;
+  const auto there = [this](const std::string& name) {
+    return base::Exists(base::JoinPath(machine_.root, name));
+  };
+  const auto have = [this](std::optional<std::set<std::string>> names) {
+    domains_->HaveMigDevices(std::move(names));
+    loop_.RunUntil([&] { return domains_->settled(); });
+  };
+  // Of others, and what earlier agents left.
+  for (const char* name : {"GPU-9", "MIG-3", "MIG-4", "MIG-5"})
+    ASSERT_TRUE(base::MakeDirectories(base::JoinPath(machine_.root, name) + "/pipe", 0755).ok());
+  have({{"MIG-1", "MIG-3"}});
+  EXPECT_TRUE(there("MIG-5")) << "before it was looked around";
+  holders_.shares = {"MIG-4"};
+  domains_->Want({domain}, ComputeModePolicy::kUnchanged);
+  UntilReady(1);
+  EXPECT_TRUE(there("MIG-1") && there("MIG-3") && there("MIG-4") && there("GPU-9"));
+  EXPECT_FALSE(there("MIG-5"));
+
+  // A daemon that runs has its directory, and where something is not known all have.
+  have({{"MIG-3"}});
+  EXPECT_TRUE(there("MIG-1"));
+  have(std::nullopt);
+  domains_->Want({}, ComputeModePolicy::kUnchanged);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_TRUE(there("MIG-1"));
+  holders_.complete = false;
+  have({{"MIG-3"}});
+  EXPECT_TRUE(there("MIG-1"));
+  holders_ = {};
+  have({{"MIG-3"}});
+  EXPECT_FALSE(there("MIG-1") || there("MIG-4"));
+  EXPECT_TRUE(there("MIG-3") && there("GPU-9"));
+}
+
 TEST_F(DomainsTest, AllAreToldToStopBeforeOneIsWaitedFor) {
   domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kUnchanged);
   UntilReady(2);

@@ -63,6 +63,16 @@ void MpsService::SetSession(std::uint64_t session) {
   if (another && domains_) domains_->ModesForgotten();
 }
 
+void MpsService::HaveMigDevices(const std::optional<std::set<std::string>>& uuids) {
+  std::optional<std::set<std::string>> names;
+  if (uuids) names.emplace();
+  for (const std::string& uuid : uuids.value_or(std::set<std::string>()))
+    names->insert(service::mps::NameOfResource(uuid));
+  if (names == mig_) return;
+  mig_ = std::move(names);
+  if (domains_) domains_->HaveMigDevices(mig_);
+}
+
 void MpsService::TryAgain() {
   if (domains_) domains_->TryAgain();
 }
@@ -73,6 +83,7 @@ void MpsService::Stop() {
   domains_.reset();
   driver_.reset();
   wanted_.clear();
+  mig_.reset();
   session_ = 0;
   problem_.clear();
 }
@@ -117,6 +128,7 @@ void MpsService::Make() {
       loop_, log_,
       Machine{.root = options_.root, .boot_id = options_.boot_id, .runner = *std::move(runner)},
       ModesOf(options_, driver_), [this] { changed_(); }, holders_);
+  domains_->HaveMigDevices(mig_);
 }
 
 std::string MpsService::WhyNot(const std::string& name) const {

@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,8 @@ class MpsService {
   void SetOptions(MpsOptions options);
   // With the driver, as a Snapshot has it: another one may have forgotten the GPUs' modes.
   void SetSession(std::uint64_t session);
+  // As Domains::HaveMigDevices, by UUID.
+  void HaveMigDevices(const std::optional<std::set<std::string>>& uuids);
   // What failed may work now.
   void TryAgain();
   // Every daemon stays, with its clients: the next agent adopts it.
@@ -90,6 +93,7 @@ class MpsService {
   std::shared_ptr<hw::nvml::Driver> driver_;
   std::vector<service::mps::Domain> wanted_;
   bool complete_ = true;
+  std::optional<std::set<std::string>> mig_;
   std::uint64_t session_ = 0;  // the last there was; 0: none yet
   std::string problem_;        // why none can be started
   std::unique_ptr<net::Timer> again_;
