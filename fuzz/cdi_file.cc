@@ -39,7 +39,7 @@ void CheckCap(const Spec& spec, Version most) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(cdi_file) {
   const auto spec =
       partita::cdi::Parse(std::string(partita::fuzz::AsText(data, size)), "nvidia.yaml");
   if (!spec.ok()) {

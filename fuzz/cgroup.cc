@@ -26,7 +26,7 @@ void Check(const std::optional<partita::model::Container>& container) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(cgroup) {
   namespace procfs = partita::hw::procfs;
   const std::string_view text = partita::fuzz::AsText(data, size);
   Check(procfs::ParseCgroup(text));

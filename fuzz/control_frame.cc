@@ -25,7 +25,7 @@ std::pair<std::vector<partita::base::Value>, bool> TakeAll(std::string& input) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(control_frame) {
   const std::string_view text = partita::fuzz::AsText(data, size);
   std::string whole(text), pieces;
   const auto at_once = TakeAll(whole);

@@ -5,7 +5,7 @@
 #include "fuzz/target.h"
 #include "hw/procfs/driver_files.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(driver_files) {
   namespace procfs = partita::hw::procfs;
   const std::string_view text = partita::fuzz::AsText(data, size);
   if (const auto module = procfs::ParseVersion(text)) PARTITA_CHECK(!module->version.empty());

@@ -26,7 +26,7 @@ partita::model::Inventory TwoGpus() {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(gpu_selection) {
   const std::string text(partita::fuzz::AsText(data, size));
   const auto selected = partita::model::SelectGpus(TwoGpus(), {text});
   if (!selected.ok()) {

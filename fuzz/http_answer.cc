@@ -38,7 +38,7 @@ Outcome Read(std::string_view text, std::size_t piece) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(http_answer) {
   if (size == 0) return 0;
   const std::string_view text = partita::fuzz::AsText(data + 1, size - 1);
   const Outcome whole = Read(text, std::max<std::size_t>(text.size(), 1));

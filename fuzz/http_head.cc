@@ -4,7 +4,7 @@
 #include "fuzz/target.h"
 #include "net/http_request.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(http_head) {
   using namespace partita;
   const std::string_view text = fuzz::AsText(data, size);
   std::string whole(text), pieces;

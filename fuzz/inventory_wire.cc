@@ -3,7 +3,7 @@
 #include "base/json.h"
 #include "fuzz/target.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(inventory_wire) {
   using namespace partita;
   const auto value = base::ParseJson(fuzz::AsText(data, size));
   if (!value.ok()) return 0;

@@ -2,7 +2,7 @@
 #include "base/json.h"
 #include "fuzz/target.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(json) {
   const auto value = partita::base::ParseJson(partita::fuzz::AsText(data, size));
   if (!value.ok()) return 0;
   const std::string line = partita::base::ToJsonLine(*value);

@@ -5,7 +5,7 @@
 #include "fuzz/target.h"
 #include "kube/access.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(kubeconfig) {
   using namespace partita;
   const std::string text(fuzz::AsText(data, size));
   const auto access = kube::ReadKubeconfig(text, "/fuzz/config");

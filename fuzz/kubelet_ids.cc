@@ -22,20 +22,21 @@ using namespace partita::service::device_plugin;  // NOLINT: a program, not a he
 namespace config = partita::config;
 namespace ledger = partita::service::ledger;
 namespace model = partita::model;
+namespace samples = partita::service::device_plugin::testing;
 using Ids = std::vector<std::string>;
 
 // A whole GPU, shares of a second, slices of a third, and one that is not offered.
 struct Sample {
-  model::Inventory inventory = testing::Boards(4);
+  model::Inventory inventory = samples::Boards(4);
   ledger::State state;
-  config::PluginConfig config = testing::With(config::MigStrategy::kMixed);
+  config::PluginConfig config = samples::With(config::MigStrategy::kMixed);
   Offered offered;
 
   Sample() {
-    testing::LayOut(inventory, 2, {"1g.5gb", "1g.5gb"});
-    state = testing::LedgerOf(inventory);
+    samples::LayOut(inventory, 2, {"1g.5gb", "1g.5gb"});
+    state = samples::LedgerOf(inventory);
     config.list_strategies = {config::ListStrategy::kCdiCri};
-    config::SharedResource entry = testing::Shared("nvidia.com/gpu", 2);
+    config::SharedResource entry = samples::Shared("nvidia.com/gpu", 2);
     entry.devices = {config::SharedDevices::Kind::kList, 0, {"1"}};
     config.time_slicing.emplace().resources = {entry};
     config::OfferRule rule;
@@ -90,27 +91,27 @@ void CheckPods(Sample node, const Ids& ids) {
   Listings listings;
   for (const std::int64_t now : {1, 2, 100, 120}) {
     const Reconciled found = Reconcile(node.state, memory, now < 100 ? pods : PodList{{}, {"x"}},
-                                       {node.offered, node.inventory, "worker"}, testing::At(now));
+                                       {node.offered, node.inventory, "worker"}, samples::At(now));
     const auto apply = [&](const ledger::Decision& decision) {
       for (const ledger::Change& change : decision.changes) ledger::Apply(node.state, change);
     };
     for (const PodAction& each : found.bind) {
       PARTITA_CHECK(boards.contains(ledger::BoardOf(each.device).value()));
       PARTITA_CHECK(std::find(ids.begin(), ids.end(), IdOf(each.device)) != ids.end());
-      const auto bound = ledger::Bind(node.state, each.device, each.owner, testing::At(now));
+      const auto bound = ledger::Bind(node.state, each.device, each.owner, samples::At(now));
       if (bound.ok()) apply(*bound);
     }
     for (const PodAction& each : found.release)
       apply(ledger::Release(node.state, each.device, each.owner));
     memory = found.memory;
-    (void)listings.Next(node.offered, node.state, testing::At(now));
+    (void)listings.Next(node.offered, node.state, samples::At(now));
   }
   PARTITA_CHECK(node.state.holds.empty());
 }
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(kubelet_ids) {
   static const Sample node;
   if (size == 0 || size > 4096) return 0;
   Ids ids;

@@ -23,7 +23,7 @@ void CheckViews(const std::vector<std::string_view>& parts, std::string_view of)
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(kubelet_messages) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
   if (const auto containers = ReadAllocate(bytes); containers.ok()) {
     for (const std::vector<std::string>& ids : *containers) CheckParts(ids, bytes);

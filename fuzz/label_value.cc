@@ -6,7 +6,7 @@
 #include "service/labels/label_value.h"
 #include "service/labels/labels.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(label_value) {
   namespace labels = partita::service::labels;
   namespace model = partita::model;
   const std::string text(partita::fuzz::AsText(data, size));

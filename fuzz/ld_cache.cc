@@ -4,7 +4,7 @@
 
 #include "fuzz/target.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(ld_cache) {
   const std::string_view bytes = partita::fuzz::AsText(data, size);
   const auto libraries = partita::service::cdi::ParseLdCache(bytes);
   if (!libraries.ok()) {

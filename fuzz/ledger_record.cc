@@ -5,7 +5,7 @@
 #include "service/ledger/codec.h"
 #include "service/ledger/record.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(ledger_record) {
   namespace ledger = partita::service::ledger;
   const std::string_view text = partita::fuzz::AsText(data, size);
   const auto records = ledger::DecodeRecords(text);

@@ -46,7 +46,7 @@ void CheckConfigs(const partita::config::MigConfigFile& file) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(mig_config) {
   using partita::config::HooksFile;
   using partita::config::MigConfigFile;
   const std::string text(partita::fuzz::AsText(data, size));

@@ -4,7 +4,7 @@
 #include "fuzz/target.h"
 #include "model/profile_name.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(mig_profile) {
   using partita::model::ProfileName;
   const std::string_view text = partita::fuzz::AsText(data, size);
   for (const auto& parsed : {ProfileName::Parse(text), ProfileName::ParseLabel(text)}) {

@@ -5,7 +5,7 @@
 #include "service/mps/protocol.h"
 #include "service/mps/record.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(mps_answer) {
   namespace mps = partita::service::mps;
   namespace model = partita::model;
   const std::string_view text = partita::fuzz::AsText(data, size);

@@ -6,7 +6,7 @@
 #include "sim/mps/commands.h"
 #include "sim/mps/settings.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(mps_command) {
   namespace mps = partita::sim::mps;
   const std::string_view text = partita::fuzz::AsText(data, size);
   const mps::Command command = mps::ParseCommand(text);

@@ -36,7 +36,7 @@ void Read(const std::string& name, std::string text) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(named_configs) {
   const auto object = partita::base::ParseJson(partita::fuzz::AsText(data, size));
   if (!object.ok()) return 0;
   const auto texts = partita::kube::TextsOf(*object);

@@ -9,7 +9,7 @@
 #include "service/labels/node_state.h"
 #include "service/labels/taints.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(node_answer) {
   namespace kube = partita::kube;
   namespace labels = partita::service::labels;
   const auto read = partita::base::ParseJson(partita::fuzz::AsText(data, size));

@@ -5,7 +5,7 @@
 #include "sim/load/catalog.h"
 #include "sim/load/node_file.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(node_yaml) {
   using namespace partita::sim;
   static const load::Catalog catalog = load::Catalog::BuiltIn();
   const load::DataFile file = {"node", "node.yaml", std::string(partita::fuzz::AsText(data, size))};

@@ -34,7 +34,7 @@ partita::base::Result<partita::base::FileFacts> Nowhere(const std::string& path)
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(oci_spec) {
   static const partita::cdi::Spec everything = Everything();
   const std::string text(partita::fuzz::AsText(data, size));
   static_cast<void>(partita::oci::ParseState(text).ok());

@@ -5,7 +5,7 @@
 #include "model/ids.h"
 #include "sim/load/pci_address.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(pci_address) {
   using partita::model::PciAddress;
   const std::string_view text = partita::fuzz::AsText(data, size);
   const auto address = PciAddress::Parse(text);

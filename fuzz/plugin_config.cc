@@ -59,7 +59,7 @@ void CheckConfig(const PluginConfig& config) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(plugin_config) {
   const std::string text(partita::fuzz::AsText(data, size));
   const auto parsed = Parse(text, false);
   if (parsed.ok())

@@ -5,7 +5,7 @@
 #include "config/manifest/pod_manifest.h"
 #include "fuzz/target.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(pod_manifest) {
   using namespace partita;
   const auto file = config::ManifestFile::Parse(std::string(fuzz::AsText(data, size)), "pod.yaml");
   if (!file.ok()) {

@@ -26,7 +26,7 @@ std::string Written(const Requirement& requirement) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(require) {
   const std::string_view text = partita::fuzz::AsText(data, size);
   const auto requirement = partita::request::ParseRequirement(text);
   if (!requirement.ok()) {

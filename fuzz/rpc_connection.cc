@@ -21,14 +21,14 @@ using namespace std::string_literals;
 
 const std::string kGreeting = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\4\0\0\0\0\0"s;
 
-struct Node {
+struct Served {
   net::testing::FakeLoop loop;
   std::vector<std::shared_ptr<net::rpc::Call>> kept;
   int streams = 0;
   bool closed = false;
 };
 
-std::shared_ptr<net::rpc::Methods> MethodsOf(Node& node) {
+std::shared_ptr<net::rpc::Methods> MethodsOf(Served& node) {
   auto methods = std::make_shared<net::rpc::Methods>();
   methods->calls["/t.T/Echo"] = [](const auto& call) { call->Finish(call->request()); };
   methods->calls["/t.T/Keep"] = [&node](const auto& call) { node.kept.push_back(call); };
@@ -49,13 +49,13 @@ void Drain(const base::UniqueFd& peer) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(rpc_connection) {
   if (size == 0) return 0;
   const bool greets = (data[0] & 1U) != 0, slowly = (data[0] & 2U) != 0;
   std::string bytes = greets ? kGreeting : "";
   bytes += fuzz::AsText(data + 1, size - 1);
 
-  Node node;
+  Served node;
   std::array<int, 2> ends{};
   PARTITA_CHECK(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends.data()) ==
                 0);

@@ -28,7 +28,7 @@ Read ReadAll(std::string_view message) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(rpc_wire) {
   const std::string_view message = partita::fuzz::AsText(data, size);
   const Read read = ReadAll(message);
   WireWriter writer;

@@ -4,7 +4,7 @@
 #include "base/text.h"
 #include "fuzz/target.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(size_string) {
   const std::string_view text = partita::fuzz::AsText(data, size);
   const auto bytes = partita::base::ParseSize(text);
   if (bytes) {

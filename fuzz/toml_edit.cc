@@ -78,7 +78,7 @@ void TryCopy(const TomlText& toml, const TomlPath& path) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(toml_edit) {
   const std::string_view input = partita::fuzz::AsText(data, size);
   const std::size_t line = std::min(input.find('\n'), input.size());
   TomlPath path;

@@ -2,7 +2,7 @@
 #include "hw/sysfs/vgpu.h"
 #include "fuzz/target.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(vgpu) {
   const auto host = partita::hw::sysfs::ParseVgpu(partita::fuzz::AsText(data, size));
   PARTITA_CHECK(host.ok() == (size >= 256));
   if (!host.ok() || !*host) return 0;

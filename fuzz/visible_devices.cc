@@ -49,7 +49,7 @@ void Check(const Request& request, std::string_view text) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(visible_devices) {
   const std::string text(partita::fuzz::AsText(data, size));
   // Bytes that JSON cannot hold come back as others.
   const auto spec = partita::oci::Spec::Parse(partita::base::ToJsonLine(Container(text)));

@@ -27,7 +27,7 @@ std::vector<std::string> Lines(std::string_view text, std::size_t piece) {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(watch_lines) {
   using namespace partita;
   if (size == 0) return 0;
   const std::string_view text = fuzz::AsText(data + 1, size - 1);

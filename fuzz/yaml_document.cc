@@ -37,7 +37,7 @@ struct Walk {
 
 }  // namespace
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(yaml_document) {
   const std::string text(partita::fuzz::AsText(data, size));
   const partita::base::Result<Document> document = Document::Parse(text, "input.yaml");
   if (!document.ok()) {

@@ -5,7 +5,7 @@
 #include "config/document.h"
 #include "fuzz/target.h"
 
-int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+FUZZ_TARGET(yaml_output) {
   using partita::base::Value;
   const std::string text(partita::fuzz::AsText(data, size));
   const std::string json = partita::base::JsonString(text);
