@@ -61,6 +61,26 @@ Error Not(std::string_view what) {
   return base::MakeError(ErrorCode::kInvalid, "it is not {}", what);
 }
 
+Error AtItem(std::size_t index, Error error) {
+  return std::move(error).Within(fmt::format("item {}", index));
+}
+
+const Value* Members::Find(const char* name) {
+  names_.emplace_back(name);
+  return error_ ? nullptr : map_.Find(name);
+}
+
+const Value* Members::Require(const char* name) {
+  const Value* found = Find(name);
+  if (found == nullptr && !error_)
+    error_ = base::MakeError(ErrorCode::kInvalid, "{} is missing", name);
+  return found;
+}
+
+void Members::Keep(const char* name, Result<void> read) {
+  if (!read.ok()) error_ = std::move(read).error().Within(name);
+}
+
 Result<void> Members::End() && {
   if (error_) return *std::move(error_);
   for (const Value::Member& member : map_.members()) {

@@ -10,7 +10,6 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -76,8 +75,7 @@ struct Writer {
   template <HasFields T>
   static Value Of(const T& value) {
     std::vector<Value::Member> members;
-    std::apply([&](const auto&... field) { (Add(field.name, value.*field.member, members), ...); },
-               kFields<T>);
+    kFields<T>([&](const auto&... field) { (Add(field.name, value.*field.member, members), ...); });
     return Value::MapOf(std::move(members));
   }
   template <typename T>
@@ -124,6 +122,7 @@ struct Blank<Error> {
 };
 
 [[nodiscard]] Error Not(std::string_view what);
+[[nodiscard]] Error AtItem(std::size_t index, Error error);
 
 // The members of one map, each of which is asked for once.
 class Members {
@@ -140,10 +139,10 @@ class Members {
   [[nodiscard]] Result<void> End() &&;
 
  private:
-  const Value* Find(const char* name) {
-    names_.emplace_back(name);
-    return error_ ? nullptr : map_.Find(name);
-  }
+  // Null after an error, and where there is none of the name: an error, where one is required.
+  const Value* Find(const char* name);
+  const Value* Require(const char* name);
+  void Keep(const char* name, Result<void> read);
 
   const Value& map_;
   std::vector<std::string_view> names_;
@@ -196,7 +195,8 @@ struct Reader {
     if (from.kind() != Value::Kind::kList) return Not("a list");
     for (const Value& item : from.items()) {
       T value = Blank<T>::Make();
-      TRY_VOID(Into(value, item), "item {}", to.size());
+      if (Result<void> read = Into(value, item); !read.ok())
+        return AtItem(to.size(), std::move(read).error());
       to.push_back(std::move(value));
     }
     return {};
@@ -226,22 +226,16 @@ struct Reader {
   static Result<void> Into(T& to, const Value& from) {
     if (from.kind() != Value::Kind::kMap) return Not("a map");
     Members members(from);
-    std::apply([&](const auto&... field) { (members.Take(field.name, to.*field.member), ...); },
-               kFields<T>);
+    kFields<T>([&](const auto&... field) { (members.Take(field.name, to.*field.member), ...); });
     return std::move(members).End();
   }
   static Result<void> Into(Error& to, const Value& from);
 };
 
+// Only what depends on the type is here: of each of these there are hundreds.
 template <typename T>
 void Members::Take(const char* name, T& value) {
-  const Value* found = Find(name);
-  if (error_) return;
-  if (found == nullptr) {
-    error_ = base::MakeError(ErrorCode::kInvalid, "{} is missing", name);
-  } else if (Result<void> read = Reader::Into(value, *found); !read.ok()) {
-    error_ = std::move(read).error().Within(name);
-  }
+  if (const Value* found = Require(name)) Keep(name, Reader::Into(value, *found));
 }
 
 template <typename T>
@@ -249,11 +243,9 @@ void Members::Take(const char* name, std::optional<T>& value) {
   const Value* found = Find(name);
   if (found == nullptr) return;
   T inner = Blank<T>::Make();
-  if (Result<void> read = Reader::Into(inner, *found); read.ok()) {
-    value = std::move(inner);
-  } else {
-    error_ = std::move(read).error().Within(name);
-  }
+  Result<void> read = Reader::Into(inner, *found);
+  if (read.ok()) value = std::move(inner);
+  Keep(name, std::move(read));
 }
 
 // An envelope with the version in it: programs of two versions must not guess.

@@ -36,7 +36,7 @@ HostOptions ReadOptions(const base::Invocation& invocation) {
   return options;
 }
 
-std::string_view Mark(Level level) {
+std::string_view MarkOf(Level level) {
   switch (level) {
     case Level::kGood: return "ok";
     case Level::kWarning: return "warning";
@@ -50,7 +50,7 @@ std::string TextOf(const std::vector<Finding>& findings) {
   std::string text;
   std::size_t bad = 0, warnings = 0;
   for (const Finding& finding : findings) {
-    text += fmt::format("{:<8} {}\n", Mark(finding.level), finding.what);
+    text += fmt::format("{:<8} {}\n", MarkOf(finding.level), finding.what);
     if (!finding.mend.empty())
       text += fmt::format("         $ {}\n", base::Printable(finding.mend));
     if (finding.level == Level::kBad) ++bad;

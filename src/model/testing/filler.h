@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -24,7 +23,7 @@ class Filler {
  public:
   template <HasFields T>
   void Fill(T& value) {
-    std::apply([&](const auto&... field) { (Fill(value.*field.member), ...); }, kFields<T>);
+    kFields<T>([&](const auto&... field) { (Fill(value.*field.member), ...); });
   }
   void Fill(bool& value) { value = !value; }
   template <std::integral T>
