@@ -1,5 +1,8 @@
 # The front door. `make demo` and `make test` need nothing but this tree, make and a Debian 12.
 SHELL := /bin/bash
+# Debian's programs, which scripts/setup installs, before those that a person keeps: another python3 in front (pyenv's
+# takes ten times as long to start) lacks Debian's modules.
+export PATH := /usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:$(PATH)
 # What was compiled in one copy of the tree serves another (mutants, a clone): paths count from the tree.
 export CCACHE_BASEDIR := $(CURDIR)
 export CCACHE_NOHASHDIR := 1
