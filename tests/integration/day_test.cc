@@ -487,6 +487,9 @@ TEST_F(DayTest, OfAGpuThatHangsIsToldOnce) {
   // That it is, is written once.
   EXPECT_LE(counts["post"], (all + more) * (kGpus + 1) + 2);
   counts.erase("post");
+  // The first look for configurations by name may still have been ahead.
+  EXPECT_LE(counts["named-configs"], 1U);
+  counts.erase("named-configs");
   EXPECT_EQ(counts, (std::map<std::string, std::uint64_t>{{"look", all}, {"health", more}}));
   ASSERT_NO_FATAL_FAILURE(CheckNothingVanished());
   ASSERT_NO_FATAL_FAILURE(BeQuiet());
