@@ -7,6 +7,7 @@ if [ "${PARTITA_BOOT_CGROUPS:-}" = v2 ]; then
   exec unshare --mount --propagation private bash -c \
     'umount -l /sys/fs/cgroup && mount -t cgroup2 cgroup2 /sys/fs/cgroup && exec "$@"' - bash "$0" "$@"
 fi
+unset TMPDIR # The disk is a part of /: what is a mount of its own, systemd unmounts when it shuts down.
 source "$(dirname "${BASH_SOURCE[0]}")/../cli/common.sh"
 disk=$work/disk
 mkdir -p "$disk"/{etc,units,state}
