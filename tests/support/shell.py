@@ -56,7 +56,7 @@ def run(command, log, *, timeout=60, env=None, cwd=None, stdin=None):
         cwd=cwd,
         text=True,
         errors="replace",
-        start_new_session=True,
+        process_group=0,  # Not a session: the kernel gives each a share of the processors, whatever its niceness.
     )
     try:
         out, err = process.communicate(stdin, timeout=timeout)
@@ -87,7 +87,7 @@ def last_words(done):
 
 
 def kill_group(process):
-    """Ends a program started by us together with its children (it leads its own session)."""
+    """Ends a program started by us together with its children (it leads its own group)."""
     try:
         os.killpg(process.pid, 9)
     except ProcessLookupError:
