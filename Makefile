@@ -39,7 +39,7 @@ demo: setup-build+demo build/demo/build.ninja ## A simulated DGX A100 drawn by `
 	@scripts/demo build/demo
 
 .PHONY: test
-test: build ## Every unit, integration and command-line test
+test: build check-format ## Every unit, integration and command-line test
 	@scripts/check-layers
 	@scripts/check-names
 	@scripts/check-listed build/release

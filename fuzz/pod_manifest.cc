@@ -22,7 +22,7 @@ FUZZ_TARGET(pod_manifest) {
       for (const config::ResourceRequest& request : container.resources)
         PARTITA_CHECK(request.count > 0 && request.name.find('/') != std::string::npos);
     }
-    for (const auto& rules : pod.affinity) PARTITA_CHECK(!rules.empty());
+    for (const auto& term : pod.affinity) PARTITA_CHECK(term.place.line > 0);
   }
   return 0;
 }

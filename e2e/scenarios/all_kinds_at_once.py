@@ -6,7 +6,7 @@ from testbench.verbs import (
 from testbench.verbs_manifests import CUDA_IMAGE
 
 NODES = {"mixed": "mixed"}  # 0: T4, 1: V100, 2: A100
-STACKS = ["partita"]
+STACKS = ["partita"]  # NVIDIA's plugin shares all GPUs of a resource or none
 SHARED = {"name": "nvidia.com/gpu", "rename": "nvidia.com/gpu.shared", "replicas": 3, "devices": ["0"]}
 PODS = {"whole": "gpu", "share-1": "gpu.shared", "share-2": "gpu.shared", "share-3": "gpu.shared",
         "small": "mig-1g.5gb", "large": "mig-3g.20gb"}

@@ -7,7 +7,7 @@ from testbench.verbs_manifests import CUDA_IMAGE
 from testbench.verbs_observe import agent_restarts
 
 NODES = {"dgx": "dgx-a100-40"}
-STACKS = ["partita"]
+STACKS = ["partita"]  # NVIDIA's plugin keeps its session with the driver that went until somebody restarts it
 
 
 def scenario():

@@ -1,14 +1,17 @@
-"""A GPU is exchanged for another model: the pod that waited for it lands there, and nothing is left of the old model."""
+"""A GPU is exchanged for another model: the pod that waited for it lands there, and nothing is left of the old one."""
+
+import statistics
 
 from testbench.verbs import (
-    apply, delete, exchange_board, expect, field, label, labels, load_driver, measure, on_node, phase, pod, serve, wait_for,
+    apply, delete, exchange_board, expect, field, label, labels, load_driver, note, now, phase, pod, serve, wait_for,
 )
-from testbench.verbs_observe import agent_restarts
+from testbench.verbs_observe import agent_restarts, driver_answers
 
 NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
 STACKS = ["partita"]
 PRODUCT = "nvidia.com/gpu.product"
 A100, A30, T4 = "NVIDIA-A100-SXM4-40GB", "NVIDIA-A30", "Tesla-T4"
+MEDIAN_SECONDS = 2  # of three: one may be late on a busy machine
 
 
 def on_model(name, product):
@@ -18,22 +21,33 @@ def on_model(name, product):
     return chosen
 
 
+def exchange(board, product):
+    """The seconds from the driver's word, to whoever asks it, to the labels."""
+    exchange_board("mixed", 0, board)
+    load_driver("mixed")
+    wait_for(driver_answers("mixed"), "yes")
+    begun = now()
+    wait_for(label(PRODUCT, on="mixed"), product, within=60)
+    return now() - begun
+
+
 def scenario():
     for node in NODES:
         serve("gpus", on=node)
     wait_for(label(PRODUCT, on="dgx"), A100)
     wait_for(label(PRODUCT, on="mixed"), T4)
-    apply(on_model("a100", A100), on_model("t4", T4), on_model("a30", A30))
+    apply(on_model("a100", A100), on_model("t4", T4))
     for name, node in (("a100", "dgx"), ("t4", "mixed")):
         wait_for(phase(name), "Running")
         expect(field("pod", name, "spec", "nodeName"), node)
-    expect(phase("a30"), "Pending")
-
     delete("pod", "t4")
-    exchange_board("mixed", 0, "A30")
-    with measure("labels follow an exchanged GPU, from the driver's load"):
-        load_driver("mixed")
-        wait_for(label(PRODUCT, on="mixed"), A30, within=60)
+    seconds = [exchange("A30", A30), exchange("T4", T4)]
+    apply(on_model("a30", A30))
+    expect(phase("a30"), "Pending")
+    seconds.append(exchange("A30", A30))
+    told = " ".join(f"{each:.2f}" for each in seconds)
+    note("s from the driver's word to the labels", told)
+    expect(statistics.median(seconds) <= MEDIAN_SECONDS, True, f"labels follow within {MEDIAN_SECONDS} s ({told})")
     wait_for(phase("a30"), "Running")
     expect(field("pod", "a30", "spec", "nodeName"), "mixed")
     written = labels("nvidia.com/", on="mixed") | labels("partita.dev/", on="mixed")

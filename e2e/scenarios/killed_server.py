@@ -2,7 +2,8 @@
 pods than it has replicas.
 
 Two GPUs are whole and two have three replicas each, where the stack can do that; else eight are whole. Twenty kills, or
-PARTITA_E2E_KILLS (200 in `make nightly`). Among them kubelet restarts and the API server goes away.
+PARTITA_E2E_KILLS (200 in `make nightly`). Among them kubelet restarts, the API server goes away and, of more than
+twenty, the node reboots: then nothing lives on, and whatever comes next must find every GPU free.
 Both stacks serve from a pod, so kubelet starts both again, by the same rules.
 """
 
@@ -13,13 +14,14 @@ import statistics
 from testbench.chance import no_more
 from testbench.verbs import (
     allocatable, apply, begin_delete, delete, expect, expect_match, field, given_ids, kill_server, note, noted, now,
-    pod, restart, serve, served_by, start, stop, wait_for, wait_for_return,
+    pod, reboot, restart, serve, served_by, start, stop, wait_for, wait_for_return,
 )
 from testbench.verbs_kills import NOBODYS_ANSWER, REJECTED
 
 NODES = {"dgx": "dgx-a100-40"}
 KILLS = int(os.environ.get("PARTITA_E2E_KILLS") or 20)
 LIMIT = 60 + 12 * KILLS
+REBOOTS = 25  # a turn of so many begins with one
 AT_ONCE = 4  # pods that live on; two come with each kill, and those before them go
 GPU = "nvidia.com/gpu"
 SERVER = "gpus in a pod"
@@ -44,8 +46,11 @@ def settled(phase):
 def scenario():
     serve(SERVER, on="dgx", **(MIXED if served_by() == "partita" else {}))
     wait_for(allocatable(GPU, on="dgx"), OFFERED)
-    living, unsettled, returns, rejected, most = [], [], [], 0, 0
+    living, unsettled, returns, reboots, rejected, most = [], [], [], [], 0, 0
     for kill in range(KILLS):
+        if begins_with_reboot(kill):
+            reboots.append(reboot_under(living))
+            living = []
         living, leaving = living[-AT_ONCE:], living[:-AT_ONCE]
         for name in leaving:
             begin_delete("pod", name)
@@ -54,7 +59,7 @@ def scenario():
         apply(pod(f"after-{kill}", on="dgx", limits={GPU: 1}))
         returns.append(wait_for_return(killed, GPU, OFFERED, since))
         unsettled += [f"before-{kill}", f"after-{kill}"]
-        known = settled_of(unsettled, last=kill == KILLS - 1)
+        known = settled_of(unsettled, last=kill == KILLS - 1 or begins_with_reboot(kill + 1))
         taken = [name for name in known if runs(name)]
         unsettled = [name for name in unsettled if name not in known]
         rejected += len(known) - len(taken)
@@ -66,12 +71,31 @@ def scenario():
     if served_by() == "partita":
         expect(most > 1, True, "some pods shared a GPU")
     judge(returns, rejected)
+    if reboots:
+        note("s until allocatable is right after a reboot, each", " ".join(f"{seconds:.1f}" for seconds in reboots))
+
+
+def begins_with_reboot(kill):
+    return kill % REBOOTS == REBOOTS - 1
+
+
+def reboot_under(pods):
+    """Pods that are never restarted end with the node, and go. The seconds from then on until it offers all."""
+    reboot("dgx")
+    since = now()
+    wait_for(allocatable(GPU, on="dgx"), OFFERED)
+    seconds = now() - since
+    for name in pods:
+        begin_delete("pod", name)
+    for name in pods:
+        delete("pod", name)
+    return seconds
 
 
 def settled_of(pods, last):
-    """Those that are settled, or are to be waited for: all after the last kill. After an outage kubelet says what became
-    of a pod up to ten seconds later, and the stream goes on meanwhile, but for no more than two such pods: the node
-    has GPUs for them, and for those that live on."""
+    """Those that are settled, or are to be waited for: all after the last kill, and before a reboot. After an outage
+    kubelet says what became of a pod up to ten seconds later, and the stream goes on meanwhile, but for no more than
+    two such pods: the node has GPUs for them, and for those that live on."""
     late = [] if last else [name for name in pods if not settled(phase_of(name).look())][-2:]
     return [name for name in pods if name not in late]
 

@@ -2,11 +2,9 @@
 
 import json
 
-from testbench.scenario_bench import current
 from testbench.verbs import (
-    apply, delete, expect, field, label, labels, measure, on_node, phase, pod, serve, wait_for,
+    apply, bind, delete, expect, field, label, labels, measure, on_node, phase, pod, serve, wait_for,
 )
-from testbench.verbs_gpus import carry_out
 
 NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
 STACKS = ["partita"]
@@ -20,13 +18,6 @@ def shown(node):
 
 def there(node):
     return labels("nvidia.com/", on=node) | labels("partita.dev/", on=node)
-
-
-def bind(node, gpu, driver):
-    """A GPU goes to another driver, or comes back; the agent looks, as when the kernel tells of it."""
-    words = f"bind GPU {gpu} of node {node} to {driver}"
-    carry_out(node, words, "partita-sim", "set", "--gpu", str(gpu), f"pci-driver={driver}")
-    carry_out(node, words, "partita", "status")
 
 
 def scenario():
@@ -48,7 +39,6 @@ def scenario():
 
     # The machine's first GPU goes: another model is what pods can ask for, and nothing is left of it.
     delete("pod", "t4")
-    current().undo_at_end("give GPU 0 back", lambda: bind("mixed", 0, "nvidia"))
     with measure("labels follow the GPUs"):
         bind("mixed", 0, "vfio")
         wait_for(label(PRODUCT, on="mixed"), "Tesla-V100-SXM2-16GB")

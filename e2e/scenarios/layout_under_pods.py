@@ -9,7 +9,7 @@ from testbench.verbs_observe import agent_restarts
 from testbench.verbs_work import work_in
 
 NODES = {"dgx": "dgx-a100-40"}
-STACKS = ["partita"]
+STACKS = ["partita"]  # NVIDIA's plugin lists slices at its start: another layout needs another start
 CHANGE = "partita mig apply --gpu 0 --yes --want"
 
 

@@ -6,7 +6,7 @@ from testbench.verbs import (
 from testbench.verbs_manifests import CUDA_IMAGE
 from testbench.verbs_mps import (
     WELL, begin_program, compute_modes, cuda_in, daemon_of, kill_process, kill_program, last_word_of, roll_out,
-    server_of, stop_sharing, wait_for_another,
+    multiprocessors_in, server_of, stop_sharing, wait_for_another,
 )
 
 NODES = {"dgx": "dgx-a100-40"}
@@ -16,6 +16,7 @@ SHARES = 4  # two GPUs in two
 SHARING = {"mps": {"resources": [{"name": GPU, "replicas": 2}]}}
 TWO_GPUS = {"offer": {"rules": [{"select": {"index": [2, 3, 4, 5, 6, 7]}, "via": "none"}]}}
 SHARED_MODES = " ".join(["Exclusive_Process"] * 2 + ["Default"] * 6)
+MULTIPROCESSORS = "54"  # half of 108
 BACK_SECONDS = 5
 GOES_ON = f"kernel: {WELL}"
 FAULT = "fault: 700 an illegal memory access was encountered"
@@ -28,14 +29,16 @@ def back(words, seconds):
 
 
 def expect_work(name):
-    """A new program in the pod can do everything."""
+    """A new program in the pod can do everything, within its share: outside of MPS it would see the whole GPU."""
     expect(cuda_in(name, "context", "alloc 1G", "kernel")[1:], [f"context: {WELL}", f"alloc 1G: {WELL}", GOES_ON])
+    expect(multiprocessors_in(name), MULTIPROCESSORS, f"multiprocessors seen in {name}")
 
 
 def back_at_work(words, name, since):
     """Programs of the pod work again, counted from the death of what they need."""
     wait_for(last_word_of(name, "context", "kernel"), GOES_ON)
     back(words, now() - since)
+    expect(multiprocessors_in(name), MULTIPROCESSORS, f"multiprocessors seen in {name}")
 
 
 def begin_pods():
@@ -65,7 +68,7 @@ def scenario():
 
     # The agent alone: nobody notices.
     before = daemon.look(), server.look()
-    wait_for_return(kill_server("gpus", on="dgx"), GPU, SHARES)
+    back("the agent", wait_for_return(kill_server("gpus", on="dgx"), GPU, SHARES).seconds)
     roll_out("dgx")
     wait_for(allocatable(GPU, on="dgx"), SHARES)
     expect([program.use() for program in programs], [GOES_ON] * 3, "programs after a kill and an upgrade of the agent")
@@ -91,9 +94,10 @@ def scenario():
 
     # A daemon with the agent, then a program's fault, which ends all programs of its server.
     killed = kill_process(daemon, on="dgx")
-    wait_for_return(kill_server("gpus", on="dgx"), GPU, SHARES)
+    back("the agent, killed with a daemon,", wait_for_return(kill_server("gpus", on="dgx"), GPU, SHARES).seconds)
     wait_for_another(daemon, killed)
     wait_for(last_word_of(left, "context", "kernel"), GOES_ON)
+    expect(multiprocessors_in(left), MULTIPROCESSORS, f"multiprocessors seen in {left}")
     expect(cuda_in(left, "context", "fault")[-1], FAULT, "what a program says that faults")
     back_at_work("work after a program's fault", right, now())
     others_never_noticed()

@@ -1,5 +1,9 @@
-"""A pod that asks for no GPU has what the kernel shows to everybody, and nothing of the driver's files."""
+"""A pod that asks for no GPU has what the kernel shows to everybody, and nothing of the driver's files.
 
+On the node they are where a real machine has them: programs of others need no word about it.
+"""
+
+from testbench import programs
 from testbench.verbs import apply, exec_in, expect, expect_match, on_node, phase, pod, wait_for
 
 NODES = {"dgx": "dgx-a100-40"}
@@ -17,3 +21,9 @@ def scenario():
         look = f"cd /proc/driver/nvidia && find {path} | sort"
         expect(exec_in("none", look), on_node("dgx", look), f"{path} below /proc/driver/nvidia")
     expect_match(exec_in("none", "cat /proc/driver/nvidia/version"), "580.159.04")
+
+    expect_match(on_node("dgx", "/usr/bin/nvidia-smi -L"), r"^GPU 7: NVIDIA A100-SXM4-40GB \(UUID: GPU-")
+    spec = on_node("dgx", f"{programs.path('nvidia-ctk')} cdi generate 2>/dev/null")
+    expect_match(spec, r"^ +- hostPath: /usr/lib/\S+/libnvidia-ml\.so\.580\.159\.04$")
+    expect_match(spec, r"^ +- hostPath: /usr/bin/nvidia-smi$")
+    expect_match(spec, r"^ +(- )?path: /dev/nvidia7$")

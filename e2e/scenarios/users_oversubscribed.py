@@ -1,6 +1,7 @@
 """Two replicas of the only GPU: the node offers two, and both pods run on the same one."""
 
 from testbench.verbs import allocatable, apply, expect, given, manifest, nvml_in, phase, serve, wait_for
+from testbench.verbs_selectors import selector
 
 NODES = {"vm": "h200-vm"}
 CONFIG = """\
@@ -19,7 +20,7 @@ sharing:
 def scenario():
     serve("gpus", on="vm", config=CONFIG)
     wait_for(allocatable("nvidia.com/gpu", on="vm"), 2)
-    apply(manifest("oversubscribed"))
+    apply(manifest("oversubscribed", selector("vm", "NVIDIA-H200-SHARED", gpu_replicas=2)))
     for name in ("worker-1", "worker-2"):
         wait_for(phase(name), "Running")
     (first,), (second,) = (given(name, on="vm") for name in ("worker-1", "worker-2"))

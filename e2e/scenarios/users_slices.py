@@ -3,6 +3,7 @@
 from testbench.verbs import (
     allocatable, apply, delete, expect, given, manifest, nvml_in, partition, phase, serve, wait_for,
 )
+from testbench.verbs_selectors import selector
 
 NODES = {"dgx": "dgx-a100-40"}
 # Of eight GPUs four stay whole: 8 x 1g.5gb, 4 x 2g.10gb and 4 x 3g.20gb.
@@ -17,8 +18,9 @@ def scenario():
     for resource, amount in OFFER.items():
         wait_for(allocatable(f"nvidia.com/{resource}", on="dgx"), amount)
 
+    select = selector("dgx", "NVIDIA-A100-SXM4-40GB")
     for name, devices in (("slice", 1), ("four-kinds", 4)):
-        apply(manifest(name))
+        apply(manifest(name, select))
         wait_for(phase("gpu-example"), "Running")
         expect(len(given("gpu-example", on="dgx")), devices, f"devices that kubelet gave to the pod of {name}")
         expect(nvml_in("gpu-example"), given("gpu-example", on="dgx"))

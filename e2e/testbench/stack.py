@@ -68,17 +68,18 @@ class Programs:
     resources: tuple[str, ...] = ()
     files: tuple[str, ...] = ()  # that its programs leave on the node, as patterns of the shell
     clean: Callable[[Any, Any], None] = lambda cluster, node: None  # removes what its programs leave in the API
+    namespace: str = NAMESPACE  # of their accounts
 
     def serve(self, cluster: Any, node: Any, settings: Settings) -> None:
         for file in self.definitions():
             checked(cluster.kubectl("apply", "--server-side", "-f", str(file)))
             checked(cluster.kubectl("wait", "-f", str(file), "--for=condition=Established", "--timeout=60s"))
         for manifest in self.objects():
-            create(cluster, manifest)
+            create(cluster, manifest, self.namespace)
         for program in self.programs:
             command = [str(programs.path(program.name)), *program.arguments(node, settings)]
             if program.rules:
-                command.append(f"--kubeconfig={kubeconfig(cluster, node, program)}")
+                command.append(f"--kubeconfig={kubeconfig(cluster, node, program, self.namespace)}")
             node.spawn(program.name, command, program.environment)
 
     def begin_to_withdraw(self, cluster: Any, node: Any) -> None:
@@ -93,9 +94,11 @@ class Programs:
     def withdraw(self, cluster: Any, node: Any) -> None:
         self._stop(node)
         self.clean(cluster, node)
-        made = self.objects() + [made for program in self.programs if program.rules for made in account(program)]
+        made = self.objects() + [
+            made for program in self.programs if program.rules for made in account(program, self.namespace)
+        ]
         for manifest in reversed(made):
-            remove(cluster, manifest)
+            remove(cluster, manifest, self.namespace)
         for file in self.definitions():
             checked(cluster.kubectl("delete", "--ignore-not-found", "-f", str(file)))
         remove_files(node, self.files)
@@ -168,12 +171,12 @@ def remove_files(node: Any, patterns: tuple[str, ...]) -> None:
 # ---- access to the API server, as a service account of the program ----
 
 
-def kubeconfig(cluster: Any, node: Any, program: Program) -> str:
+def kubeconfig(cluster: Any, node: Any, program: Program, namespace: str) -> str:
     """A file for the program, with a token of its own account that may do what its rules say."""
-    for manifest in account(program):
-        create(cluster, manifest)
+    for manifest in account(program, namespace):
+        create(cluster, manifest, namespace)
     token = checked(cluster.kubectl(
-        "create", "token", program.name, f"--namespace={NAMESPACE}", f"--duration={TOKEN_HOURS}h"
+        "create", "token", program.name, f"--namespace={namespace}", f"--duration={TOKEN_HOURS}h"
     ))
     config = json.loads(checked(cluster.kubectl("config", "view", "--raw", "--flatten", "--output=json")))
     config["users"] = [{"name": program.name, "user": {"token": token.strip()}}]
@@ -187,13 +190,13 @@ def kubeconfig(cluster: Any, node: Any, program: Program) -> str:
     return str(path)
 
 
-def account(program: Program) -> list[Manifest]:
+def account(program: Program, namespace: str) -> list[Manifest]:
     group = "rbac.authorization.k8s.io"
-    subject = {"kind": "ServiceAccount", "name": program.name, "namespace": NAMESPACE}
+    subject = {"kind": "ServiceAccount", "name": program.name, "namespace": namespace}
     return [
         {
             "apiVersion": "v1", "kind": "ServiceAccount",
-            "metadata": {"name": program.name, "namespace": NAMESPACE},
+            "metadata": {"name": program.name, "namespace": namespace},
         },
         {
             "apiVersion": f"{group}/v1", "kind": "ClusterRole", "metadata": {"name": program.name},
@@ -206,12 +209,12 @@ def account(program: Program) -> list[Manifest]:
     ]
 
 
-def create(cluster: Any, manifest: Manifest) -> None:
-    cluster.control_plane.api.put_object(kinds.place_of(manifest, NAMESPACE), manifest)
+def create(cluster: Any, manifest: Manifest, namespace: str) -> None:
+    cluster.control_plane.api.put_object(kinds.place_of(manifest, namespace), manifest)
 
 
-def remove(cluster: Any, manifest: Manifest) -> None:
-    cluster.control_plane.api.delete(kinds.place_of(manifest, NAMESPACE))
+def remove(cluster: Any, manifest: Manifest, namespace: str) -> None:
+    cluster.control_plane.api.delete(kinds.place_of(manifest, namespace))
 
 
 def checked(done: Any) -> str:

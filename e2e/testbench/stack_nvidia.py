@@ -1,17 +1,15 @@
 """NVIDIA's unmodified programs, as processes on the nodes; the device plugin in a pod, too."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from testbench import images, programs
+from testbench import images, programs, stack_nfd
 from testbench.stack import (
     CDI_FOLDER, DRIVER_ROOT, NAMESPACE, Manifest, Program, Programs, Settings, Stack, checked, plugin_document, rule,
 )
+from testbench.stack_nfd import NFD, READ
 from testbench.stack_pods import Pods, name_of, pin
 
-READ = "get list watch"
-NFD = "nfd.k8s-sigs.io"
 DEVICE_PLUGIN = "nvidia-device-plugin"
 PLUGIN_FOLDER = "/var/lib/kubelet/device-plugins"
 PLUGIN_SETTINGS = frozenset({"mig", "replicas", "config", "strategy"})
@@ -83,27 +81,6 @@ def feature_discovery(node: Any, settings: Settings) -> list[str]:
     ]
 
 
-def nfd_master(*_: Any) -> list[str]:
-    return ["--resync-period=1h"]
-
-
-def nfd_definitions() -> list[Path]:
-    return [programs.file("nfd-api-crds.yaml")]
-
-
-def remove_features(cluster: Any, node: Any) -> None:
-    """What feature discovery found of a node, and the labels that nfd-master made of it."""
-    owner = f"--selector=nfd.node.kubernetes.io/node-name={node.name}"
-    checked(cluster.kubectl("delete", f"nodefeatures.{NFD}", f"--namespace={NAMESPACE}", owner))
-    found = json.loads(checked(cluster.kubectl("get", "node", node.name, "--output=json")))["metadata"]
-    for verb, beginning, key in (
-        ("label", "nvidia.com/", "labels"), ("annotate", "nfd.node.kubernetes.io/", "annotations"),
-    ):
-        gone = [f"{name}-" for name in found.get(key, {}) if name.startswith(beginning)]
-        if gone:
-            checked(cluster.kubectl(verb, "node", node.name, *gone))
-
-
 def dra_driver(node: Any, _: Settings) -> list[str]:
     return [
         f"--node-name={node.name}", f"--namespace={NAMESPACE}", f"--cdi-root={CDI_FOLDER}",
@@ -156,20 +133,11 @@ NVIDIA = Stack("nvidia", {
                 ],
             ),
             # Feature discovery writes an object; this makes labels of it.
-            Program(
-                "nfd-master", nfd_master,
-                rules=[
-                    rule("", "namespaces", "list watch"),
-                    rule("", "nodes nodes/status", "get list patch update"),
-                    rule(NFD, "nodefeatures nodefeaturerules nodefeaturegroups", READ),
-                    rule(NFD, "nodefeaturegroups/status", "patch update"),
-                ],
-                environment={"KUBERNETES_NAMESPACE": NAMESPACE},
-            ),
+            stack_nfd.master(NAMESPACE),
         ],
         settings=frozenset({"mig"}),
-        definitions=nfd_definitions,
-        clean=remove_features,
+        definitions=stack_nfd.definitions,
+        clean=stack_nfd.remover(NAMESPACE),
     ),
     "claims": Programs(
         [

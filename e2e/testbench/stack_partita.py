@@ -9,7 +9,7 @@ from typing import Any
 
 from support.shell import SetupError
 
-from testbench import programs
+from testbench import programs, stack_nfd
 from testbench.stack import CDI_FOLDER, DRIVER_ROOT, Manifest, Settings, Stack, checked, plugin_document
 from testbench.stack_pods import Pods, name_of, pin
 
@@ -62,6 +62,8 @@ def manifests(cluster: Any, node: str, settings: Settings) -> list[Manifest]:
             look_often(manifest["spec"]["template"]["spec"])
             if settings.get("token"):
                 manifest["spec"]["template"]["spec"]["automountServiceAccountToken"] = True
+            if "api" in settings:
+                lead_to(manifest["spec"]["template"]["spec"], *settings["api"])
         made.append(manifest)
     return made
 
@@ -71,6 +73,13 @@ def look_often(pod: Manifest) -> None:
     for container in pod["containers"]:
         if "readinessProbe" in container:
             container["readinessProbe"]["periodSeconds"] = 1
+
+
+def lead_to(pod: Manifest, host: str, port: int) -> None:
+    """Its agent takes this for the API server; else it is where kubelet says."""
+    (agent,) = [container for container in pod["containers"] if container["name"] == "agent"]
+    places = {"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": str(port)}
+    agent.setdefault("env", []).extend({"name": name, "value": value} for name, value in places.items())
 
 
 def deployment(cluster: Any, values: tuple[str, ...] = ()) -> list[Manifest]:
@@ -139,7 +148,13 @@ def served(settings: str, resources: tuple[str, ...] = ()) -> Pods:
     )
 
 
-GPUS = served("agent mig replicas config strategy token mps", ("nvidia.com/",))
+GPUS = served("agent mig replicas config strategy token mps api", ("nvidia.com/",))
 PARTITA = Stack(
-    OWNER, {"gpus": GPUS, "gpus in a pod": GPUS, "agent": served("agent")}, namespace=NAMESPACE, images=image
+    OWNER,
+    {
+        "gpus": GPUS, "gpus in a pod": GPUS, "agent": served("agent"),
+        # Not ours, and needed where labels are to go through it.
+        "node feature discovery": stack_nfd.alone(NAMESPACE),
+    },
+    namespace=NAMESPACE, images=image,
 )

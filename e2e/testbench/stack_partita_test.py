@@ -57,6 +57,16 @@ class Partita(unittest.TestCase):
         self.assertEqual(pod["containers"][0]["readinessProbe"], {"periodSeconds": 1}, "a scenario waits for it")
         config = json.loads(self.api.put["/api/v1/namespaces/partita/configmaps/partita-dgx"]["data"]["config.yaml"])
         self.assertEqual(config["node"], {"hostRoot": "/host", "driverRoot": "/host/run/partita-sim"})
+        self.assertNotIn("env", pod["containers"][0])
+
+    def test_its_agent_can_be_led_to_another_api_server(self) -> None:
+        self.api.answers[PODS] = [READY]
+        GPUS.serve(self.cluster, self.node, {"api": ("10.64.0.1", 8443)})
+        pod = self.api.put["/apis/apps/v1/namespaces/partita/daemonsets/partita-dgx"]["spec"]["template"]["spec"]
+        self.assertEqual(pod["containers"][0]["env"], [
+            {"name": "KUBERNETES_SERVICE_HOST", "value": "10.64.0.1"},
+            {"name": "KUBERNETES_SERVICE_PORT", "value": "8443"},
+        ])
 
     def test_settings_are_files_beside_its_configuration(self) -> None:
         files = stack_partita.configuration({"mig": "mixed", "agent": {"health": {"xids": {"31": "reset"}}}})

@@ -2,6 +2,8 @@
 
 import json
 import os
+import re
+import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -51,14 +53,29 @@ def install_chart(values: dict[str, Any] | None = None) -> None:
     helm("install", RELEASE, str(CHART), "--wait", *with_values(values))
 
 
-def upgrade_chart(values: dict[str, Any] | None = None) -> None:
-    helm("upgrade", RELEASE, str(CHART), "--wait", *with_values(values))
+def upgrade_chart(values: dict[str, Any] | None = None, *more: str) -> None:
+    helm("upgrade", RELEASE, str(CHART), "--wait", *more, *with_values(values))
 
 
 def with_values(values: dict[str, Any] | None) -> list[str]:
     file = current().cluster.folder / "values.json"
     file.write_text(json.dumps({**ON_THE_BENCH, **(values or {})}), encoding="utf-8")
     return ["--values", str(file)]
+
+
+def changed_chart(file: str, *changes: tuple[str, str]) -> Path:
+    """A copy in which each pattern of the file, which is there once, is something else."""
+    copy = current().cluster.folder / "changed-chart"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(CHART, copy)
+    place = copy / "templates" / file
+    text = place.read_text(encoding="utf-8")
+    for pattern, other in changes:
+        text, times = re.subn(pattern, other, text)
+        if times != 1:
+            raise Unexpected(f"{pattern} is in {file} once", f"{times} times", where())
+    place.write_text(text, encoding="utf-8")
+    return copy
 
 
 def remove_chart() -> None:

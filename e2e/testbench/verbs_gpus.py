@@ -97,6 +97,19 @@ def reload_driver(node: str) -> None:
         carry_out(node, words, "partita-sim", "driver", "reload", "--force")
 
 
+def bind(node: str, gpu: int, driver: str) -> None:
+    """A GPU goes to another driver ("vfio"), or comes back ("nvidia"). The agent looks, as when the kernel tells it."""
+    words = f"bind GPU {gpu} of node {node} to {driver}"
+    with step(words):
+        current().undo_at_end(words, lambda: rebind(node, words, gpu, "nvidia"))
+        rebind(node, words, gpu, driver)
+
+
+def rebind(node: str, words: str, gpu: int, driver: str) -> None:
+    carry_out(node, words, "partita-sim", "set", "--gpu", str(gpu), f"pci-driver={driver}")
+    carry_out(node, words, "partita", "status")
+
+
 def exchange_board(node: str, gpu: int, product: str) -> None:
     """The driver goes, and another board comes into the slot of a GPU: load_driver() finds it."""
     words = f"exchange GPU {gpu} of node {node} for {product}"

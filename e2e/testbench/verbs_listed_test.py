@@ -32,7 +32,7 @@ class Listed(unittest.TestCase):
             )
 
     def test_the_last_list_of_the_resource_counts(self) -> None:
-        with measure_listed("it goes", "gpu", on="dgx"):
+        with measure_listed("it goes", "gpu", on="dgx", most=70):
             self.tell(10)
             self.tell(60)
             self.tell(600, resource="slice")
@@ -42,8 +42,13 @@ class Listed(unittest.TestCase):
 
     def test_a_list_of_before_is_none(self) -> None:
         with self.assertRaisesRegex(Unexpected, "kubelet of node dgx gets another list of gpu\nseen: +none in its log"):
-            with measure_listed("it goes", "gpu", on="dgx"):
+            with measure_listed("it goes", "gpu", on="dgx", most=70):
                 pass
+
+    def test_a_list_that_comes_late_fails(self) -> None:
+        late = r"it goes: kubelet has the list within 30 s\nseen: +(59|60)\.\d\d s"
+        with self.assertRaisesRegex(Unexpected, late), measure_listed("it goes", "gpu", on="dgx", most=30):
+            self.tell(60)
 
 
 if __name__ == "__main__":

@@ -39,9 +39,13 @@ def pod(
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
-def manifest(name: str) -> str:
-    """One of the pods that users write, as YAML."""
-    return (MANIFESTS / f"{name}.yaml").read_text(encoding="utf-8")
+def manifest(name: str, select: dict[str, str] | None = None) -> str:
+    """One of the pods that users write, or several, as YAML; for a node with these labels, which they say last."""
+    text = (MANIFESTS / f"{name}.yaml").read_text(encoding="utf-8")
+    if not select:
+        return text
+    chosen = "  nodeSelector:\n" + "".join(f'    {key}: "{value}"\n' for key, value in select.items())
+    return "---\n".join(one + chosen for one in text.split("---\n"))
 
 
 def runtime_class(handler: str) -> Manifest:

@@ -171,9 +171,14 @@ def is_ready(pod: dict[str, Any], before: str) -> bool:
     return pod.get("metadata", {}).get("name", before) != before and states.get("Ready") == "True"
 
 
-def stop_sharing(on: str, **settings: Any) -> None:
-    """The agent's next process shares nothing by MPS any more: daemons end, and GPUs are as they were before."""
-    files = configuration({"mps": True, **settings})
-    with step(f"configure the agent on node {on} to share nothing by MPS"):
-        api().patch(kinds.find("configmap").place(NAMESPACE, name_of(OWNER, on)), {"data": files})
+def reconfigure(on: str, **settings: Any) -> None:
+    """The agent's next process has these settings (of serve) and no others."""
+    with step(f"configure the agent on node {on} anew"):
+        place = kinds.find("configmap").place(NAMESPACE, name_of(OWNER, on))
+        api().patch(place, {"data": configuration(settings)})
     roll_out(on)
+
+
+def stop_sharing(on: str, **settings: Any) -> None:
+    """Nothing is shared by MPS any more: daemons end, and GPUs are as they were before."""
+    reconfigure(on, mps=True, **settings)

@@ -134,6 +134,15 @@ def agent_restarts(on: str, ready: bool = False) -> Observation:
     return Observation(f"restarts of {'the ready ' if ready else ''}agent on node {on}", look)
 
 
+def driver_answers(node: str) -> Observation:
+    """yes, or what a program of a node hears that asks it through NVML."""
+    def look() -> str:
+        done = current().cluster.node(node).run(["nvidia-smi", "-L"])
+        return "yes" if done.returncode == 0 else (done.stdout + done.stderr).strip()
+
+    return Observation(f"whether the driver of node {node} answers", look)
+
+
 def boot_id(node: str) -> Observation:
     return field("node", node, "status", "nodeInfo", "bootID", words=f"boot id of node {node}")
 

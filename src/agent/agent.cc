@@ -262,7 +262,6 @@ void Agent::Start(std::function<void(base::Result<void>)> ended) {
   steps_.Start(
       [this] {
         running_ = true;
-        readiness_.OnChange([this] { TellStatus(); });
         log_.Info("agent running", {{LogKey::kAddress, ToString(http_.address())}});
         // What was written since it was read.
         if (keeper_.Differs()) (void)Reload();
@@ -408,8 +407,10 @@ base::Result<void> Agent::OpenHttp() {
   return {};
 }
 
+// Heard from here on: the start goes on, and what changes in it would never be told.
 void Agent::TellReady() {
   notifier_.Ready(readiness_.Summary());
+  readiness_.OnChange([this] { TellStatus(); });
   if (const auto period = notifier_.watchdog_period())
     watchdog_->Every(*period, [this] { notifier_.Watchdog(); });
 }

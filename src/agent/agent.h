@@ -164,6 +164,7 @@ class Agent {
   [[nodiscard]] PluginOptions PluginOptionsOf(const config::AgentConfig& config) const;
   [[nodiscard]] mps::MpsOptions MpsOptionsOf(const config::AgentConfig& config) const;
   [[nodiscard]] service::mps::Holders MpsHolders() const;
+  void TellMps(const service::inventory::SnapshotPtr& snapshot);
   [[nodiscard]] static base::Result<std::shared_ptr<mps::Runner>> MakeMpsRunner(
       const mps::MpsOptions& options);
   [[nodiscard]] std::string RunnerSocket() const;

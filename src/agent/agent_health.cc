@@ -24,6 +24,9 @@ service::health::XidOptions Agent::XidsOf(const config::AgentConfig& config) con
 
 void Agent::StartHealth() {
   health_.DomainsFrom([this] { return mps_.Report(); });
+  health_.OnCleared([this](const std::string& what) {
+    cluster_.Tell(kube::EventType::kNormal, "GpuRecovered", what);
+  });
   health_.Start({.root = config_.config.host_root.value,
                  .state_directory = options_.state_directory,
                  .xids = XidsOf(config_.config)});

@@ -193,6 +193,12 @@ void Agent::WatchRunner(const config::AgentConfig& config) {
               base::ErrorFields(watched.error()));
 }
 
+void Agent::TellMps(const service::inventory::SnapshotPtr& snapshot) {
+  mps_.SetSession(snapshot->session);
+  mps_.HaveMigDevices(MigDevicesOf(*snapshot));
+  mps_.SetInventory({snapshot, &snapshot->inventory});
+}
+
 // By what is handed over: a reload puts the rest of it into force later.
 void Agent::StartPlugin(const config::AgentConfig& config) {
   WatchRunner(config);
@@ -215,11 +221,9 @@ void Agent::StartPlugin(const config::AgentConfig& config) {
   plugin_node_ = node_.live().Subscribe(
       [this](const service::inventory::SnapshotPtr& snapshot, const service::inventory::Changes&) {
         plugin_.SetNode(snapshot);
-        mps_.SetSession(snapshot->session);
-        mps_.HaveMigDevices(MigDevicesOf(*snapshot));
+        TellMps(snapshot);
       });
-  mps_.SetSession(node_.live().current()->session);
-  mps_.HaveMigDevices(MigDevicesOf(*node_.live().current()));
+  TellMps(node_.live().current());
   plugin_.SetHealth(health_.current());
   plugin_health_ = health_.Subscribe(
       [this](const HealthKeeper::NodeHealthPtr& health) { plugin_.SetHealth(health); });

@@ -96,6 +96,7 @@ TEST_F(AgentTest, WaitsForTheAgentThatRuns) {
   EXPECT_NE(lines_.find("(partita agent), the agent that runs here"), std::string::npos) << lines_;
   EXPECT_FALSE(second->readiness().ready());
   agent_->Stop();
+  loop_.RunUntil([&] { return !ended_.empty(); });
   loop_.Advance(seconds(1));
   EXPECT_EQ(ended_, "ok");
   loop_.RunUntil([&] { return second->running(); });
@@ -120,6 +121,7 @@ TEST_F(AgentTest, WaitsForTheAgentThatKeepsItsStateThere) {
       << lines_;
   EXPECT_FALSE(second->running());
   agent_->Stop();
+  loop_.RunUntil([&] { return !ended_.empty(); });
   loop_.Advance(seconds(1));
   loop_.RunUntil([&] { return second->running(); });
   second->Stop();
@@ -149,6 +151,9 @@ TEST_F(AgentTest, EndsWhereAnotherBeganWhenItsLockWasRemoved) {
   loop_.RunUntilIdle();
   EXPECT_FALSE(second->running()) << "the state is the first one's";
   loop_.Advance(seconds(31));
+  // Its threads end in their own time, and the other looks for its lock in the clock's.
+  loop_.RunUntil([&] { return !ended_.empty(); });
+  loop_.Advance(seconds(1));
   loop_.RunUntil([&] { return second->running(); });
   EXPECT_EQ(ended_, "ok");
   EXPECT_NE(lines_.find("another agent has it now: this one ends"), std::string::npos) << lines_;

@@ -10,6 +10,7 @@
 #include "agent/boot_id.h"
 #include "base/files.h"
 #include "base/state_file.h"
+#include "base/text.h"
 #include "hw/nvml/quiet_thread.h"
 #include "hw/sysfs/config_space.h"
 #include "model/unread.h"
@@ -46,6 +47,12 @@ std::uint64_t ModuleNumber(const std::string& root) {
   struct stat about {};
   if (lstat(base::JoinPath(root, "sys/module/nvidia").c_str(), &about) != 0) return 0;
   return about.st_ino;
+}
+
+// Of what an operator may name: an index is nobody's name by itself.
+std::string WordsFor(const std::string& what) {
+  if (what == "all") return "all GPUs";
+  return base::ParseUnsigned(what) ? "GPU " + what : what;
 }
 
 }  // namespace
@@ -93,7 +100,8 @@ void HealthKeeper::Recall() {
     return;
   }
   written_ = *read->payload;
-  Apply(*std::move(health));
+  // The rules may have changed while no agent ran.
+  Apply(OnOptions(*std::move(health), options_.xids));
 }
 
 void HealthKeeper::Stop() {
@@ -125,16 +133,18 @@ NodeFacts HealthKeeper::Facts() const {
   const service::inventory::Live& live = node_.live();
   facts.driver = Driver();
   for (const model::Gpu& gpu : live.current()->inventory.gpus) {
-    const service::health::ReadTimes times{live.ReadAt(gpu.pci, Part::kModes),
-                                           live.ReadAt(gpu.pci, Part::kReadings),
-                                           live.ReadAt(gpu.pci, Part::kHolders)};
+    const service::health::ReadTimes times{.modes = live.ReadAt(gpu.pci, Part::kModes),
+                                           .readings = live.ReadAt(gpu.pci, Part::kReadings),
+                                           .holders = live.ReadAt(gpu.pci, Part::kHolders),
+                                           .instances = live.ReadAt(gpu.pci, Part::kInstances),
+                                           .heard = live.HeardAt(gpu.pci)};
     auto one = service::health::FactsOf(gpu, times);
     if (!one) continue;
     const std::vector<model::VfioGpu>& vfio = live.current()->inventory.vfio;
     one->given_away = std::any_of(vfio.begin(), vfio.end(),
                                   [&](const model::VfioGpu& each) { return each.pci == gpu.pci; });
-    if (spared_.contains(one->gpu) && IsOffTheBus(SignOf(gpu.pci)))
-      one->faults.push_back({model::FaultKind::kLost, std::string(kOffTheBus)});
+    one->off_the_bus = spared_.contains(one->gpu) && IsOffTheBus(SignOf(gpu.pci));
+    if (one->off_the_bus) one->faults.push_back({model::FaultKind::kLost, std::string(kOffTheBus)});
     facts.gpus.push_back(*std::move(one));
   }
   return facts;
@@ -188,8 +198,8 @@ void HealthKeeper::Heard(const hw::nvml::Event& event) {
                     (event.kind == hw::nvml::EventKind::kXid && event.data == kXidRecoveryAction);
   const model::Gpu* gpu = GpuAt(event.gpu);
   if (asks && gpu != nullptr && gpu->uuid) probes_.Want(*gpu->uuid);
-  // What the driver asks for now, and who runs there.
-  Look();
+  // What the driver asks for now, who runs there, and whose ids those are.
+  Look(event.gpu_instance ? Parts{Part::kInstances} : Parts{});
 }
 
 void HealthKeeper::SetMonitoring(const std::vector<model::PciAddress>& unmonitored) {
@@ -203,10 +213,11 @@ void HealthKeeper::SetMonitoring(const std::vector<model::PciAddress>& unmonitor
   Apply(OnMonitoring(health_, std::move(gpus)));
 }
 
-void HealthKeeper::Look() {
+void HealthKeeper::Look(Parts more) {
   look_timer_->Cancel();
   (void)ProbeSpared();
-  node_.live().Look(kProof, [this, alive = alive_](const SnapshotPtr&) {
+  more |= kProof;
+  node_.live().Look(more, [this, alive = alive_](const SnapshotPtr&) {
     if (*alive && started_) Looked();
   });
 }
@@ -224,12 +235,14 @@ void HealthKeeper::Apply(Health next) {
   Publish(Summary(health_, now));
   if (!started_) return;
   Write();
-  if (const auto wait = NextLook(health_, now)) {
-    look_timer_->After(std::max<net::Duration>(*wait, std::chrono::milliseconds(10)),
-                       [this] { Look(); });
-  } else {
-    look_timer_->Cancel();
-  }
+  const auto wait = NextLook(health_, now);
+  if (!wait) return look_timer_->Cancel();
+  // From the last look on: what else is told meanwhile puts none off.
+  const auto pause = std::max<net::Duration>(*wait, std::chrono::milliseconds(10));
+  const base::Clock::Steady due = loop_.clock().Now() + pause;
+  if (look_timer_->armed() && look_due_ <= due) return;
+  look_due_ = due;
+  look_timer_->After(pause, [this] { Look(); });
 }
 
 void HealthKeeper::Publish(model::NodeHealth next) {
@@ -326,6 +339,9 @@ base::Result<std::uint64_t> HealthKeeper::Clear(const std::string& what) {
   const std::size_t before = health_.faults.size();
   Apply(service::health::Clear(health_, meant));
   const std::uint64_t cleared = before - health_.faults.size();
+  if (cleared > 0 && cleared_)
+    cleared_(fmt::format("an operator cleared {} fault{} of {} (partita health clear)", cleared,
+                         cleared == 1 ? "" : "s", WordsFor(what)));
   // What is still wrong is found again.
   Look();
   return cleared;

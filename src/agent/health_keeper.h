@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/result.h"
 #include "base/value.h"
+#include "hw/nvml/gpu_look.h"
 #include "model/health.h"
 #include "model/mps_domain.h"
 #include "net/loop.h"
@@ -61,6 +62,8 @@ class HealthKeeper {
   }
   // partita.dev/health/v1.
   [[nodiscard]] base::Value Document() const;
+  // Told, for people, when an operator had faults forgotten.
+  void OnCleared(std::function<void(const std::string& what)> told) { cleared_ = std::move(told); }
   // How many faults were forgotten.
   [[nodiscard]] base::Result<std::uint64_t> Clear(const std::string& what);
 
@@ -70,7 +73,7 @@ class HealthKeeper {
   void SetMonitoring(const std::vector<model::PciAddress>& unmonitored);
   // Of the snapshot as it is, whether or not somebody looked.
   void Looked();
-  void Look();
+  void Look(hw::nvml::Parts more = {});
   void Apply(service::health::Health next);
   void Tell(const service::health::Transition& transition);
   void Publish(model::NodeHealth next);
@@ -86,6 +89,7 @@ class HealthKeeper {
   [[nodiscard]] const model::Gpu* GpuAt(const model::PciAddress& pci) const;
 
   std::function<std::vector<model::MpsDomain>()> domains_;
+  std::function<void(const std::string& what)> cleared_;
   net::Loop& loop_;
   base::Log& log_;
   Node& node_;
@@ -96,6 +100,7 @@ class HealthKeeper {
   std::vector<model::PciAddress> deaf_;
   std::shared_ptr<void> subscription_;
   std::unique_ptr<net::Timer> look_timer_;
+  base::Clock::Steady look_due_{};
 
   service::health::Health health_;
   std::set<model::GpuUuid> spared_;

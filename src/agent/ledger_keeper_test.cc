@@ -146,6 +146,19 @@ TEST_F(LedgerKeeperTest, ThatKnowsItsPodsDoesNotWaitForKubelet) {
   EXPECT_TRUE(keeper.BeginPlan(node_, ResetOf(1)).ok());
 }
 
+// Of those that it lost it knows nothing.
+TEST_F(LedgerKeeperTest, ThatWasDamagedWaitsForKubeletAlsoWhereItKnowsSomePods) {
+  Before([&](Ledger& ledger) { ASSERT_TRUE(ledger.Reserve({pod_, {Gpu(0)}}, {}).ok()); });
+  const std::string journal = scratch_.path() + "/ledger.journal";
+  const std::string whole = base::ReadFile(journal).value();
+  ASSERT_TRUE(base::WriteFile(journal, whole + "1 99 5000 abc {\"cha", 0600).ok());
+  LedgerKeeper& keeper = Open();
+  EXPECT_EQ(keeper.state()->holds.size(), 1U);
+  keeper.HoldersOwed([] { return true; });
+  EXPECT_FALSE(keeper.knows_holders());
+  EXPECT_FALSE(keeper.BeginPlan(node_, ResetOf(1)).ok());
+}
+
 TEST_F(LedgerKeeperTest, HasAllOnDiskWhenItIsClosed) {
   Open();
   ASSERT_TRUE(keeper_->Close().ok());

@@ -33,6 +33,8 @@ constexpr seconds kToListPods{10};
 // kubelet lists a pod once it is admitted, a moment after it asked us.
 constexpr seconds kAfterAllocate{1};
 constexpr seconds kWhileAwaited{10};
+// Milliseconds, as a rule. A kubelet that is slower than this gets its devices nevertheless.
+constexpr seconds kToHearHolders{1};
 
 std::set<std::string> IdsOf(const Offered& offered) {
   std::set<std::string> ids;
@@ -75,7 +77,8 @@ PluginService::PluginService(
       publish_timer_(loop.NewTimer("publish")),
       listing_timer_(loop.NewTimer("listing")),
       pods_timer_(loop.NewTimer("pod-resources")),
-      pods_failure_(log, "kubelet does not say which pods have devices") {}
+      pods_failure_(log, "kubelet does not say which pods have devices"),
+      holders_timer_(loop.NewTimer("holders")) {}
 
 PluginService::~PluginService() { *alive_ = false; }
 
@@ -103,6 +106,10 @@ void PluginService::Start(PluginOptions options) {
     ReadPodsAfter(kAfterAllocate);
   });
   ledger_.OnPlans([this] { Publish(); });
+  // A ledger that knows of no pod may have been begun under pods that hold devices: whoever
+  // registers first offers them to others.
+  holders_first_ = awaits_pods() && !ledger_.knows_holders();
+  if (holders_first_) holders_timer_->After(kToHearHolders, [this] { StartEndpoints(); });
   Publish();
   ReadPods();
 }
@@ -114,6 +121,7 @@ void PluginService::Stop() {
   publish_timer_->Cancel();
   listing_timer_->Cancel();
   pods_timer_->Cancel();
+  holders_timer_->Cancel();
   reading_pods_ = read_again_ = heard_pods_ = false;
   if (pods_) pods_->Close();
   for (auto& [name, endpoint] : endpoints_) endpoint->Stop();
@@ -284,13 +292,22 @@ PluginService::Endpoint& PluginService::EndpointOf(const std::string& resource) 
                                         });
   // The list is there before anybody can ask for it.
   loop_.Post([this, alive = alive_, resource] {
-    if (!*alive || !running_) return;
-    // Where no kubelet is, nobody is told of us; it may come.
-    if (!kubelet_.present() && !options_.kubelet.socket.empty()) return;
-    const auto found = endpoints_.find(resource);
-    if (found != endpoints_.end()) found->second->Start();
+    if (*alive && running_ && !holders_first_) StartEndpoint(resource);
   });
   return *endpoint;
+}
+
+void PluginService::StartEndpoint(const std::string& resource) {
+  // Where no kubelet is, nobody is told of us; it may come.
+  if (!kubelet_.present() && !options_.kubelet.socket.empty()) return;
+  const auto found = endpoints_.find(resource);
+  if (found != endpoints_.end()) found->second->Start();
+}
+
+void PluginService::StartEndpoints() {
+  holders_timer_->Cancel();
+  if (!std::exchange(holders_first_, false)) return;
+  for (const auto& [resource, endpoint] : endpoints_) StartEndpoint(resource);
 }
 
 const Stock* PluginService::Find(const std::string& resource) const {
@@ -368,8 +385,13 @@ void PluginService::HeardPods(const base::Result<std::string>& answer) {
     if (!kept_devices_.empty()) next = std::min<net::Duration>(next, kWhileAwaited);
     TellUnknown(found.unknown, found.unknown_count);
     // What was held may be listed otherwise from now on, and so may what meets what is held now.
-    if (first || !found.bind.empty() || !found.release.empty()) PublishSoon();
+    if (first)
+      Publish();
+    else if (!found.bind.empty() || !found.release.empty())
+      PublishSoon();
   }
+  // Also where it does not say: waiting longer would not make it.
+  StartEndpoints();
   ReadPodsAfter(std::exchange(read_again_, false) ? net::Duration(kAfterAllocate) : next);
 }
 

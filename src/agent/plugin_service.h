@@ -118,6 +118,9 @@ class PluginService {
   void ReadPodsAfter(net::Duration pause);
   void ReadPods();
   void HeardPods(const base::Result<std::string>& answer);
+  // Endpoints register from now on.
+  void StartEndpoints();
+  void StartEndpoint(const std::string& resource);
   void TellUnknown(const std::vector<std::string>& ids, std::size_t count);
   [[nodiscard]] service::ledger::Time Now() const;
 
@@ -154,6 +157,9 @@ class PluginService {
   bool reading_pods_ = false, read_again_ = false, heard_pods_ = false;
   service::device_plugin::PodMemory pod_memory_;
   base::RepeatedFailure pods_failure_;
+  // Nobody knows who holds what: what is offered waits for kubelet's first answer.
+  bool holders_first_ = false;
+  std::unique_ptr<net::Timer> holders_timer_;
 };
 
 }  // namespace partita::agent

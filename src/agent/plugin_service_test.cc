@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "model/testing/sample_gpus.h"
 #include "net/rpc/server.h"
 #include "net/rpc/wire.h"
@@ -183,7 +184,10 @@ class PluginPodsTest : public PluginServiceTest {
     PARTITA_CHECK(socket_.Listen(scratch_.path() + "/kubelet.sock").ok());
     kubelet_.Start(scratch_.path() + "/kubelet.sock");
     options_.pod_resources = Serve(first_, "first.sock");
+    ledger_.HoldersOwed([this] { return !knows_pods_ && plugin_.awaits_pods(); });
   }
+  // kubelet can be told of it: without a place to register, serving is all there is.
+  [[nodiscard]] bool Serves() const { return base::Exists(scratch_.path() + "/nvidia-gpu.sock"); }
   std::string Serve(net::rpc::Server& server, const std::string& name) {
     server.OnCall(std::string(service::device_plugin::kListPods),
                   [this](const std::shared_ptr<net::rpc::Call>& call) { calls_.push_back(call); });
@@ -206,6 +210,7 @@ class PluginPodsTest : public PluginServiceTest {
   net::rpc::Server socket_{loop_, "kubelet"};
   net::rpc::Server first_{loop_, "first"}, second_{loop_, "second"};
   std::vector<std::shared_ptr<net::rpc::Call>> calls_;
+  bool knows_pods_ = false;
 };
 
 TEST_F(PluginPodsTest, AnotherPlaceIsAskedAlsoWhereTheFirstNeverAnswered) {
@@ -226,11 +231,64 @@ TEST_F(PluginPodsTest, AGpuThatAPodHasAShareOfIsNotOfferedWhole) {
   See(2);
   plugin_.Start(options_);
   Asked(1);
-  EXPECT_EQ(Shown(), "2 of 2");
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(Serves()) << "kubelet could give it to another meanwhile";
   calls_[0]->Finish(PodWith(seen_->inventory.gpus[0].uuid->value() + "::3"));
   loop_.RunUntil([&] { return !plugin_.awaits_pods(); });
-  loop_.Advance(milliseconds(100));
   EXPECT_EQ(Shown(), "1 of 3") << "the GPU, and the share that the pod has, are not for others";
+  EXPECT_TRUE(Serves());
+}
+
+// What the one before it answered says nothing of what this one gave meanwhile.
+TEST_F(PluginPodsTest, AKubeletThatStartsAnewHasToSayAgainWhoHoldsWhat) {
+  See(2);
+  plugin_.Start(options_);
+  Asked(1);
+  calls_[0]->Finish(std::string());
+  loop_.RunUntil([&] { return !plugin_.awaits_pods(); });
+  socket_.Stop();
+  loop_.RunUntil([&] { return !kubelet_.present(); });
+  ASSERT_TRUE(socket_.Listen(scratch_.path() + "/kubelet.sock").ok());
+  loop_.RunUntil([&] { return kubelet_.present(); });
+  EXPECT_TRUE(plugin_.awaits_pods());
+}
+
+TEST_F(PluginPodsTest, WhoeverWantsToKnowDuringAnAnswerIsToldSoonAfterIt) {
+  See(2);
+  plugin_.Start(options_);
+  Asked(1);
+  plugin_.SetDomains({}, {{seen_->inventory.gpus[1].uuid->value(), "somebody holds shares of it"}});
+  calls_[0]->Finish(std::string());
+  loop_.RunUntil([&] { return !plugin_.awaits_pods(); });
+  net::Duration next{};
+  for (const auto& [name, due] : loop_.ArmedTimers())
+    if (name == "pod-resources") next = due;
+  EXPECT_EQ(next, std::chrono::seconds(1)) << "what was answered may be from before";
+}
+
+TEST_F(PluginPodsTest, AKubeletThatDoesNotSayWhoHoldsWhatIsNotWaitedForLong) {
+  See(2);
+  plugin_.Start(options_);
+  Asked(1);
+  loop_.Advance(milliseconds(999));
+  EXPECT_FALSE(Serves());
+  loop_.Advance(milliseconds(1));
+  EXPECT_TRUE(Serves());
+}
+
+TEST_F(PluginPodsTest, AKubeletThatNobodyCanAskIsNotWaitedForAtAll) {
+  See(2);
+  options_.pod_resources = scratch_.path() + "/nothing.sock";
+  plugin_.Start(options_);
+  loop_.RunUntil([&] { return Serves(); });
+}
+
+TEST_F(PluginPodsTest, ALedgerThatKnowsItsPodsWaitsForNobody) {
+  knows_pods_ = true;
+  See(2);
+  plugin_.Start(options_);
+  loop_.RunUntil([&] { return Serves(); });
+  EXPECT_TRUE(plugin_.awaits_pods());
 }
 
 }  // namespace

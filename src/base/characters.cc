@@ -29,6 +29,35 @@ Character DecodeCharacter(std::string_view text) {
   return {code, length};
 }
 
+void PutUtf8(std::string& text, char32_t code) {
+  const auto put = [&](char32_t byte) { text += static_cast<char>(byte); };
+  const auto put_rest = [&](unsigned shift) { put(0x80 | (code >> shift & 0x3F)); };
+  if (code < 0x80) {
+    put(code);
+  } else if (code < 0x800) {
+    put(0xC0 | code >> 6);
+    put_rest(0);
+  } else if (code < 0x10000) {
+    put(0xE0 | code >> 12);
+    put_rest(6);
+    put_rest(0);
+  } else {
+    put(0xF0 | code >> 18);
+    put_rest(12);
+    put_rest(6);
+    put_rest(0);
+  }
+}
+
+std::string_view CutAtCharacter(std::string_view text, std::size_t most) {
+  if (text.size() <= most) return text;
+  // A character has four bytes at most: further back none begins that reaches across the end.
+  for (std::size_t back = 1; back < 4 && back <= most; ++back) {
+    if (DecodeCharacter(text.substr(most - back)).bytes > back) return text.substr(0, most - back);
+  }
+  return text.substr(0, most);
+}
+
 bool IsUnprintable(char32_t code) {
   return code == kBroken || code < 0x20 || (code >= 0x7F && code < 0xA0) ||
          (code >= 0x200E && code <= 0x200F) || (code >= 0x2028 && code <= 0x202E) ||

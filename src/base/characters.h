@@ -18,6 +18,13 @@ struct Character {
 // The first character of a text that is not empty.
 [[nodiscard]] Character DecodeCharacter(std::string_view text);
 
+// Appends the character in UTF-8. The code is one that UTF-8 has: up to 0x10FFFF, no surrogate.
+void PutUtf8(std::string& text, char32_t code);
+
+// The longest beginning of at most so many bytes that ends between two characters; a byte that is
+// not UTF-8 counts as one.
+[[nodiscard]] std::string_view CutAtCharacter(std::string_view text, std::size_t most);
+
 // Controls, broken bytes, and the marks that reorder or hide what stands beside them.
 [[nodiscard]] bool IsUnprintable(char32_t code);
 

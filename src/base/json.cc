@@ -14,25 +14,6 @@
 namespace partita::base {
 namespace {
 
-void AppendUtf8(std::string& text, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) {
-    put(code);
-  } else if (code < 0x800) {
-    put(0xC0 | code >> 6);
-    put(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    put(0xE0 | code >> 12);
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  } else {
-    put(0xF0 | code >> 18);
-    put(0x80 | (code >> 12 & 0x3F));
-    put(0x80 | (code >> 6 & 0x3F));
-    put(0x80 | (code & 0x3F));
-  }
-}
-
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -188,7 +169,7 @@ class Reader {
     } else if (*code >= 0xDC00 && *code < 0xE000) {
       return Fail("half a surrogate pair"), false;
     }
-    AppendUtf8(text, *code);
+    PutUtf8(text, *code);
     return true;
   }
 

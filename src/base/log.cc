@@ -54,9 +54,7 @@ std::string Rfc3339(Clock::Wall time) {
 
 std::string Cut(std::string_view text) {
   if (text.size() <= kMostText) return std::string(text);
-  std::size_t end = kMostText;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(CutAtCharacter(text, kMostText)) + "…";
 }
 
 // As it is where nothing in it could be mistaken, else as a JSON string.

@@ -72,6 +72,15 @@ TEST_F(LogTest, CutsWhatNobodyReads) {
   EXPECT_LT(lines_.size(), 4200U);
 }
 
+TEST_F(LogTest, CutsBetweenCharacters) {
+  std::string text = "x", whole = "x";
+  for (int i = 0; i < 3000; ++i) text += "ö";
+  for (int i = 0; i < 2047; ++i) whole += "ö";
+  log_.SetFormat(LogFormat::kJournal);
+  log_.Info(text);
+  EXPECT_EQ(lines_, "<6>" + whole + "…\n");
+}
+
 TEST_F(LogTest, KeepsLinesOfSeveralThreadsApart) {
   std::vector<std::thread> threads;
   threads.reserve(4);

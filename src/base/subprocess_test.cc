@@ -98,14 +98,14 @@ TEST(SubprocessTest, ADetachedProgramHasASessionOfItsOwn) {
   const Result<pid_t> pid = StartDetached(
       {.arguments = {"/bin/sh", "-c",
                      "read line; read pid name state parent group session rest </proc/self/stat; "
-                     "[ $session = $$ ] && echo leads; ls /proc/$$/fd | tr '\\n' ' '; "
-                     "echo; pwd; env | grep ONLY; echo error >&2"},
+                     "[ $session = $$ ] && echo leads; ls /proc/$$/fd; "  // no pipe of its own
+                     "pwd; env | grep ONLY; echo error >&2"},
        .environment = {"ONLY=this", "PATH=/usr/bin:/bin"},
        .output = output});
   ASSERT_TRUE(pid.ok()) << pid.error().ToString();
   int status = -1;
   ASSERT_EQ(waitpid(*pid, &status, 0), *pid);
-  EXPECT_EQ(ReadFile(output).value(), "before\nleads\n0 1 2 \n/\nONLY=this\nerror\n");
+  EXPECT_EQ(ReadFile(output).value(), "before\nleads\n0\n1\n2\n/\nONLY=this\nerror\n");
   EXPECT_TRUE(RemoveTree(directory.data()).ok());
 }
 

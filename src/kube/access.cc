@@ -99,7 +99,9 @@ base::Result<Access> FindAccess(const std::string& kubeconfig, const Environment
         .WithHint("`kubectl config view --flatten > FILE` makes one of them");
   }
   TRY(text, base::ReadRegularFile(path));
-  return ReadKubeconfig(std::move(text), path);
+  TRY(access, ReadKubeconfig(std::move(text), path));
+  access.kubeconfig = path;
+  return access;
 }
 
 }  // namespace partita::kube

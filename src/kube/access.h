@@ -21,6 +21,7 @@ struct Access {
   // Read before use, and again when they change. Empty: none.
   std::string token_file, ca_file, client_cert_file, client_key_file;
   std::string namespace_;  // of the context, or of the pod; "default" where none is said
+  std::string kubeconfig;  // where all this is written, and read again; empty: in the pod's files
   std::string origin;      // for messages: `context "admin" of /root/.kube/config`
   bool operator==(const Access&) const = default;
 };
@@ -42,7 +43,8 @@ inline constexpr std::string_view kServiceAccountFolder =
                                                   const std::string& file_name,
                                                   const std::string& context = "");
 
-// `kubeconfig` if given, else what $KUBECONFIG names, else the pod's own.
+// `kubeconfig` if given, else what $KUBECONFIG names, else the pod's own. A file that is read is
+// named in the Access, for kube/credentials.h to follow.
 [[nodiscard]] base::Result<Access> FindAccess(const std::string& kubeconfig,
                                               const Environment& environment);
 

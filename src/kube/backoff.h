@@ -52,6 +52,8 @@ class Retrying {
   // Until the next Start. An attempt that is under way ends for nobody.
   void Stop();
   [[nodiscard]] bool at_rest() const { return !running_ && !timer_->armed(); }
+  // An attempt has begun and not ended: what it is about may be old by now.
+  [[nodiscard]] bool under_way() const { return running_; }
   [[nodiscard]] int failures() const { return failures_; }
 
  private:

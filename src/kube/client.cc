@@ -92,11 +92,11 @@ class ApiClient final : public Client {
   void Ask(Requests::Order order, Answer answer) {
     std::string frame =
         fmt::format("{} {}", order.verb, order.path.substr(0, order.path.find('?')));
-    requests_.Ask(std::move(order), [frame = std::move(frame), answer = std::move(answer)](
+    requests_.Ask(std::move(order), [this, frame = std::move(frame), answer = std::move(answer)](
                                         base::Result<net::HttpClientAnswer> said) {
-      if (!said.ok()) return answer(std::move(said).error());
+      if (!said.ok()) return answer(requests_.Explained(std::move(said).error()));
       auto object = ObjectOf(*said);
-      if (!object.ok()) return answer(std::move(object).error().Within(frame));
+      if (!object.ok()) return answer(requests_.Explained(std::move(object).error()).Within(frame));
       answer(std::move(object));
     });
   }

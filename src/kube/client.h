@@ -57,8 +57,9 @@ enum class PatchKind : std::uint8_t {
 // How many requests were sent, by verb and resource: "patch nodes", "watch configmaps".
 using RequestCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
-// Loop's thread only. Answers come once, on the loop, never from within the call. Errors by
-// kube/status.h, and those of net::HttpClient.
+// Loop's thread only. Answers come once, on the loop, never from within the call. Errors are those
+// of kube/status.h where a server has answered; where none has, whatever is wrong, kUnavailable or
+// kTimeout.
 class Client {
  public:
   using Answer = std::function<void(base::Result<base::Value> object)>;

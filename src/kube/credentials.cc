@@ -49,7 +49,40 @@ base::Result<void> Credentials::Refresh(File& file) {
   return base::MakeError(base::ErrorCode::kInvalid, "{} is empty", file.path);
 }
 
+// One that is away or makes no sense, as while it is being written, is looked at again next time.
+base::Result<void> Credentials::RefreshKubeconfig() {
+  const std::string path = access_.kubeconfig;
+  const std::optional<Stamp> stamp = StampOf(path);
+  if (stamp && stamp == kubeconfig_read_) return {};
+  TRY(text, base::ReadRegularFile(path));
+  TRY(written, ReadKubeconfig(std::move(text), path));
+  // Watches go on from a version of this server's objects, and its Node is known: another one is
+  // begun with, not gone over to.
+  if (net::Authority(written.server) != net::Authority(access_.server) ||
+      written.server.tls != access_.server.tls || written.path_prefix != access_.path_prefix)
+    return base::MakeError(base::ErrorCode::kUnsupported, "{} names another server, {}", path,
+                           net::Authority(written.server))
+        .WithHint("restart for that");
+  Credentials next(std::move(written));
+  TRY_VOID(next.Refresh());
+  access_ = std::move(next.access_);
+  access_.kubeconfig = path;
+  server_ = std::move(next.server_);
+  token_ = std::move(next.token_);
+  token_text_ = std::move(next.token_text_);
+  for (std::size_t i = 0; i < files_.size(); ++i) {
+    files_.at(i).path = next.files_.at(i).path;
+    files_.at(i).read = next.files_.at(i).read;
+  }
+  kubeconfig_read_ = stamp;
+  return {};
+}
+
 base::Result<void> Credentials::Refresh() {
+  if (!access_.kubeconfig.empty()) {
+    const base::Result<void> followed = RefreshKubeconfig();
+    unused_ = followed.ok() ? std::nullopt : std::optional(followed.error());
+  }
   for (File& file : files_) TRY_VOID(Refresh(file), "credentials of {}", access_.origin);
   if (!token_text_.empty()) token_ = base::Trim(token_text_);
   return {};
@@ -58,6 +91,7 @@ base::Result<void> Credentials::Refresh() {
 bool Credentials::ReadAgain() {
   const std::string token = token_;
   const net::HttpTarget server = server_;
+  kubeconfig_read_.reset();
   for (File& file : files_) {
     // What was read stays known as read: it may be gone by now.
     if (file.read) file.read = Stamp{};

@@ -1,5 +1,6 @@
 // The files that say who we are, as they are now. Tokens live for an hour and certificates for a
-// year, and both are exchanged below our feet: by a rename, or by a link to another folder.
+// year, and both are exchanged below our feet: by a rename, or by a link to another folder. A
+// kubeconfig has them written out as often as it names their files.
 #pragma once
 
 #include <sys/types.h>
@@ -22,8 +23,9 @@ class Credentials {
   Credentials& operator=(const Credentials&) = delete;
   ~Credentials() = default;
 
-  // Looks whether a file is another one or has changed, and reads those. Where one cannot be read
-  // that could be read before, what it held stays in force. Errors: a file that was never read.
+  // Looks whether a file is another one or has changed, the kubeconfig first, and reads those.
+  // Where one cannot be read that could be read before, what it held stays in force. Errors: a file
+  // that was never read.
   [[nodiscard]] base::Result<void> Refresh();
   // The server refused us: whatever the files look like, they are read again. True: they hold
   // something else.
@@ -32,6 +34,8 @@ class Credentials {
   [[nodiscard]] const net::HttpTarget& server() const { return server_; }
   [[nodiscard]] const std::string& token() const { return token_; }  // empty: none
   [[nodiscard]] const Access& access() const { return access_; }
+  // Why what the kubeconfig says now is not in force; nothing where it is.
+  [[nodiscard]] const std::optional<base::Error>& unused() const { return unused_; }
 
  private:
   struct Stamp {
@@ -48,11 +52,14 @@ class Credentials {
   };
   [[nodiscard]] static std::optional<Stamp> StampOf(const std::string& path);
   base::Result<void> Refresh(File& file);
+  base::Result<void> RefreshKubeconfig();
 
   Access access_;
   net::HttpTarget server_;
   std::string token_, token_text_;
   std::array<File, 4> files_;
+  std::optional<Stamp> kubeconfig_read_;
+  std::optional<base::Error> unused_;
 };
 
 }  // namespace partita::kube

@@ -15,12 +15,10 @@ namespace {
 constexpr std::size_t kMostNote = 1024, kMostInstance = 128, kMostName = 253;
 constexpr std::string_view kReporter = "partita";
 
-// Cut between characters.
 std::string Note(std::string text) {
+  constexpr std::string_view kMore = "…";
   if (text.size() <= kMostNote) return text;
-  std::size_t end = kMostNote - 3;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0U) == 0x80U) --end;
-  return text.substr(0, end) + "…";
+  return std::string(base::CutAtCharacter(text, kMostNote - kMore.size())).append(kMore);
 }
 
 // Of an object's name what leaves room for `suffix`, which begins with a dot: no dot or dash may
@@ -130,7 +128,9 @@ void EventRecorder::CloseOld() {
       patch.Set("series", base::Value::Map()
                               .Set("count", series.count)
                               .Set("lastObservedTime", MicroTime(series.last)));
-      Send({.path = series.folder + "/" + series.name, .creates = false, .body = std::move(patch)});
+      Send({.path = series.folder + "/" + PercentEncoded(series.name),
+            .creates = false,
+            .body = std::move(patch)});
     }
     one = known_.erase(one);
   }
@@ -140,10 +140,8 @@ void EventRecorder::CloseOld() {
 
 void EventRecorder::Send(Order order) {
   orders_.push_back(std::move(order));
-  if (orders_.size() > kMostWaiting) {
-    // The first one may be on its way: what comes of it is told to whatever is first then.
-    orders_.erase(orders_.begin() + (sending_.at_rest() ? 0 : 1));
-  }
+  // The first one is on its way, or will be again: what comes of it is told to whatever is first.
+  if (orders_.size() > kMostWaiting) orders_.erase(orders_.begin() + 1);
   if (sending_.at_rest()) sending_.Start();
 }
 
@@ -152,6 +150,7 @@ void EventRecorder::SendNext(const Retrying::Done& done) {
   const Order& order = orders_.front();
   const auto answered = [this, done](const base::Result<base::Value>& object) {
     using base::ErrorCode;
+    // Also what no server has answered: kube/client.h.
     const bool later = !object.ok() && (object.error().code() == ErrorCode::kUnavailable ||
                                         object.error().code() == ErrorCode::kTimeout);
     if (later) return done(object.error());

@@ -1,5 +1,8 @@
 #include "kube/events.h"
 
+#include <set>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "base/json.h"
@@ -24,6 +27,12 @@ class EventsTest : public ::testing::Test {
       if (client_.At(path) != nullptr) found = client_.At(path);
     PARTITA_CHECK(found != nullptr);
     return *found;
+  }
+  std::set<std::string> Notes() {
+    std::set<std::string> notes;
+    for (const std::string& path : names_)
+      if (client_.At(path) != nullptr) notes.insert(client_.At(path)->Find("note")->AsString());
+    return notes;
   }
   void Watch() {
     watching_ =
@@ -54,6 +63,16 @@ TEST_F(EventsTest, OneIsSentAsTheApiHasIt) {
   EXPECT_EQ(event.Find("reason")->AsString(), "ConfigRejected");
   EXPECT_EQ(event.Find("reportingController")->AsString(), "partita");
   EXPECT_EQ(event.Find("reportingInstance")->AsString(), "node-1");
+}
+
+TEST_F(EventsTest, ALongNoteIsCutBetweenCharacters) {
+  std::string note, whole;
+  for (int i = 0; i < 600; ++i) note += "ö";
+  for (int i = 0; i < 510; ++i) whole += "ö";
+  Watch();
+  events_.Record(node_, EventType::kNormal, "Reason", note);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(Only().Find("note")->AsString(), whole + "…");
 }
 
 // A node's name may have 253 characters, which leaves nothing for an event's own; and of who
@@ -131,6 +150,12 @@ TEST_F(EventsTest, NothingGrowsWithoutBound) {
   client_.Fail(std::nullopt);
   loop_.Advance(minutes(11));
   EXPECT_EQ(events_.waiting(), 0U);
+  // The one that is being sent, and the newest.
+  const std::set<std::string> notes = Notes();
+  EXPECT_EQ(notes.size(), EventRecorder::kMostWaiting);
+  EXPECT_TRUE(notes.contains("0"));
+  EXPECT_FALSE(notes.contains("1"));
+  EXPECT_TRUE(notes.contains(std::to_string(EventRecorder::kMostKnown - 1)));
   events_.Record(node_, EventType::kNormal, "Long", std::string(3000, 'x') + "ä");
   loop_.RunUntilIdle();
   EXPECT_LE(Only().Find("note")->AsString().size(), 1024U);

@@ -92,7 +92,7 @@ TEST(Status, SaysWhatTheServerSaidAndWhatItMeans) {
   };
   for (const Row row : {Row{400, base::ErrorCode::kInvalid},
                         {422, base::ErrorCode::kInvalid},
-                        {401, base::ErrorCode::kDenied},
+                        {401, base::ErrorCode::kUnavailable},
                         {404, base::ErrorCode::kNotFound},
                         {409, base::ErrorCode::kConflict},
                         {410, base::ErrorCode::kConflict},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "kube/status.h"
 
 namespace partita::kube {
@@ -10,6 +12,14 @@ namespace {
 
 constexpr std::chrono::seconds kToBegin{30};
 constexpr int kMostPostponed = 10;
+
+// No server has said anything: certificates that are being exchanged, half of a new pair, a file of
+// credentials that is not there yet. All of it passes, as an outage does, and none of it may be
+// taken for a server's refusal or for an object that is not there.
+base::Error Unanswered(base::Error error) {
+  if (error.code() == base::ErrorCode::kTimeout) return error;
+  return std::move(error).As(base::ErrorCode::kUnavailable);
+}
 
 }  // namespace
 
@@ -47,6 +57,14 @@ base::Result<net::HttpClientRequest> Requests::Prepare(const Order& order) {
   return request;
 }
 
+base::Error Requests::Explained(base::Error error) const {
+  const std::optional<base::Error>& unused = credentials_.unused();
+  if (!unused || error.code() != base::ErrorCode::kUnavailable) return error;
+  return std::move(error).WithHint(fmt::format("what was read of it before is in force: {}{}{}",
+                                               unused->ToString(),
+                                               unused->hint().empty() ? "" : "; ", unused->hint()));
+}
+
 void Requests::Ask(Order order, Answer answer) {
   auto pending = std::make_shared<Pending>();
   pending->order = std::move(order);
@@ -61,10 +79,11 @@ void Requests::Ask(Order order, Answer answer) {
 
 void Requests::Send(const std::shared_ptr<Pending>& pending) {
   auto request = Prepare(pending->order);
-  if (!request.ok()) return Answered(pending, std::move(request).error());
+  if (!request.ok()) return Answered(pending, Unanswered(std::move(request).error()));
   const net::Duration left = pending->until - loop_.clock().Now();
   http_.Ask(*std::move(request), left, [this, pending](base::Result<net::HttpClientAnswer> answer) {
-    Answered(pending, std::move(answer));
+    if (answer.ok()) return Answered(pending, std::move(answer));
+    Answered(pending, Unanswered(std::move(answer).error()));
   });
 }
 
@@ -90,8 +109,12 @@ void Requests::Answered(const std::shared_ptr<Pending>& pending,
 
 base::Result<std::unique_ptr<net::HttpClient::Stream>> Requests::Watch(
     const std::string& path, net::Duration idle, net::HttpClient::StreamEvents events) {
-  TRY(request, Prepare({.verb = "watch", .method = "GET", .path = path}));
-  return http_.Open(std::move(request), kToBegin, idle, std::move(events));
+  auto request = Prepare({.verb = "watch", .method = "GET", .path = path});
+  if (!request.ok()) return Unanswered(std::move(request).error());
+  events.ended = [ended = std::move(events.ended)](const base::Result<void>& how) {
+    ended(how.ok() ? how : Unanswered(how.error()));
+  };
+  return http_.Open(*std::move(request), kToBegin, idle, std::move(events));
 }
 
 }  // namespace partita::kube

@@ -37,13 +37,18 @@ class Requests {
   Requests& operator=(const Requests&) = delete;
   ~Requests() = default;
 
-  // Any status is an answer.
+  // Any status is an answer. Errors: kTimeout, and kUnavailable for whatever else keeps a server
+  // from answering.
   void Ask(Order order, Answer answer);
-  // Errors: credentials that cannot be read.
+  // Errors, also of its end, as of Ask: credentials that cannot be read are one.
   [[nodiscard]] base::Result<std::unique_ptr<net::HttpClient::Stream>> Watch(
       const std::string& path, net::Duration idle, net::HttpClient::StreamEvents events);
   // The server said 401 to a watch: true where other credentials are there now.
   [[nodiscard]] bool ReadCredentialsAgain() { return credentials_.ReadAgain(); }
+
+  // Of an error that other credentials may end: why those that a kubeconfig has now are not in
+  // force.
+  [[nodiscard]] base::Error Explained(base::Error error) const;
 
   [[nodiscard]] net::Loop& loop() { return loop_; }
   [[nodiscard]] const std::string& name() const { return name_; }

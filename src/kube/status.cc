@@ -22,13 +22,13 @@ ErrorCode CodeOf(int status) {
     case 413:
     case 415:
     case 422: return ErrorCode::kInvalid;
-    case 401:
     case 403: return ErrorCode::kDenied;
     case 404: return ErrorCode::kNotFound;
     case 409:
     case kGone: return ErrorCode::kConflict;
     case 408:
     case 504: return ErrorCode::kTimeout;
+    case 401:
     case 429: return ErrorCode::kUnavailable;
     default: return status >= 500 && status < 600 ? ErrorCode::kUnavailable : ErrorCode::kInternal;
   }

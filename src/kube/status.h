@@ -15,8 +15,8 @@ namespace partita::kube {
 inline constexpr int kGone = 410;
 
 // An answer that is no success, with the server's own words (bounded, printable): 400, 405, 413,
-// 415, 422 kInvalid; 401, 403 kDenied; 404 kNotFound; 409, 410 kConflict; 408, 504 kTimeout;
-// 429 and every other 5xx kUnavailable; what makes no sense kInternal.
+// 415, 422 kInvalid; 403 kDenied; 404 kNotFound; 409, 410 kConflict; 408, 504 kTimeout; 401, which
+// the next token ends, 429 and every other 5xx kUnavailable; what makes no sense kInternal.
 [[nodiscard]] base::Error ErrorOfAnswer(int status, std::string_view body);
 // The same of a Status object, as an event of a watch has it.
 [[nodiscard]] base::Error ErrorOfStatus(int status, const base::Value& object);

@@ -58,8 +58,7 @@ void Watcher::Failed(const base::Error& error, std::optional<std::chrono::second
   if (streaming_) failures_ = Lasted() ? 0 : 1;
   Again(BackoffDelay(++failures_, retry_after, requests_.Chance()));
   if (events_.failed) {
-    base::Error told = error;
-    events_.failed(std::move(told).Within("watch " + list_path_));
+    events_.failed(requests_.Explained(error).Within("watch " + list_path_));
   }
 }
 
@@ -157,7 +156,10 @@ void Watcher::Begun(const net::HttpClientAnswer& answer) {
 void Watcher::Received(std::string_view bytes) {
   const auto self = shared_from_this();
   const auto added = lines_.Add(bytes, [this](std::string_view line) { return Take(line); });
-  if (!added.ok()) Failed(added.error());
+  if (added.ok()) return;
+  // Whatever stands in that line comes again from the same version, without an end.
+  version_.clear();
+  Failed(added.error());
 }
 
 bool Watcher::Take(std::string_view line) {

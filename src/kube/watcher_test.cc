@@ -2,9 +2,12 @@
 #include <arpa/inet.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -86,6 +89,7 @@ class WatcherTest : public ::testing::Test {
     events.gone = [this](const ObjectName& name) { told_.push_back("-" + name.name); };
     events.synced = [this] { told_.emplace_back("synced"); };
     events.failed = [this](const base::Error&) { ++failures_; };
+    events.resumed = [this] { told_.emplace_back("resumed"); };
     watching_ = client_->Watch("/api/v1/nodes", "", events);
   }
   // The next request: its first line. Every answer ends its connection, so that each has its own.
@@ -117,6 +121,15 @@ class WatcherTest : public ::testing::Test {
     PARTITA_CHECK(send(peer_.get(), text.data(), text.size(), MSG_NOSIGNAL) ==
                   static_cast<ssize_t>(text.size()));
     loop_.RunUntilIdle();
+  }
+  // More than the kernel takes at once.
+  void SayAll(std::string_view text) {
+    while (!text.empty()) {
+      const ssize_t count = send(peer_.get(), text.data(), text.size(), MSG_NOSIGNAL);
+      if (count > 0) text.remove_prefix(static_cast<std::size_t>(count));
+      loop_.RunUntilIdle();
+      if (count < 0 && errno != EAGAIN) return;
+    }
   }
   void Answer(const std::string& status, const std::string& body, const std::string& more = "") {
     Say(fmt::format("HTTP/1.1 {}\r\nConnection: close\r\n{}Content-Length: {}\r\n\r\n{}", status,
@@ -183,7 +196,9 @@ TEST_F(WatcherTest, AStreamThatIsAlwaysCutIsAskedForWithAPause) {
     EXPECT_TRUE(Silent());
     loop_.Advance(milliseconds(1));
   }
-  EXPECT_EQ(told_.size(), 21U);
+  // Once synced, and each time but the first resumed.
+  EXPECT_EQ(told_.size(), 1U + 20U + 19U);
+  EXPECT_EQ(std::count(told_.begin(), told_.end(), "resumed"), 19);
   EXPECT_EQ(client_->counts().at("list nodes"), 1U);
 }
 
@@ -254,6 +269,21 @@ TEST_F(WatcherTest, WhatMakesNoSenseIsListedAnew) {
   EXPECT_EQ(failures_, 1);
 }
 
+TEST_F(WatcherTest, ALineWithoutAnEndIsListedAnew) {
+  Watch();
+  (void)Hear();
+  AnswerList(10, "");
+  (void)Hear();
+  Say(kStream);
+  const std::string part(1U << 16U, ' ');
+  const std::string chunk = fmt::format("{:x}\r\n{}\r\n", part.size(), part);
+  for (std::size_t sent = 0; sent <= WatchLines::kMostLine && failures_ == 0; sent += part.size())
+    SayAll(chunk);
+  loop_.RunUntil([&] { return failures_ == 1; });
+  loop_.Advance(seconds(2));
+  EXPECT_EQ(Hear(), "GET /api/v1/nodes");
+}
+
 TEST_F(WatcherTest, ASilentStreamIsNotTrustedForEver) {
   Watch();
   (void)Hear();
@@ -300,6 +330,36 @@ TEST_F(WatcherTest, ARequestWithATokenOfBeforeIsSentAgainAtOnceWithTheNewOne) {
   loop_.RunUntil([&] { return !answers.empty(); });
   EXPECT_TRUE(Silent());
   EXPECT_EQ(answers[0].error().ToString(), "get /api/v1/nodes/a: the API server answers 401: no");
+}
+
+// A token that is not there yet, authorities that are being exchanged, something else behind the
+// port: it passes, and no server has refused anything.
+TEST_F(WatcherTest, WhatKeepsARequestFromTheServerIsNoAnswerOfIts) {
+  std::vector<base::Error> errors;
+  const auto ask = [&] {
+    errors.clear();
+    MakeClient();
+    client_->Get("/api/v1/nodes/a", [&](const base::Result<base::Value>& answer) {
+      errors.push_back(answer.error());
+    });
+  };
+  const auto told = [&](const std::string& text) {
+    loop_.RunUntil([&] { return !errors.empty(); });
+    EXPECT_EQ(errors[0].code(), base::ErrorCode::kUnavailable) << errors[0].ToString();
+    EXPECT_NE(errors[0].ToString().find(text), std::string::npos) << errors[0].ToString();
+  };
+  access_.token_file = "/nowhere/token";
+  ask();
+  told("/nowhere/token");
+  access_.token_file.clear();
+  access_.server.tls = true;
+  ask();
+  told("no certificate authority is given");
+  access_.server.insecure_skip_verify = true;
+  ask();
+  loop_.RunUntil([&] { return Accept(); });
+  Say("HTTP/1.1 400 Bad Request\r\n\r\n");
+  told("does not speak TLS");
 }
 
 TEST_F(WatcherTest, ATokenThatIsRefusedIsNotSentAgain) {

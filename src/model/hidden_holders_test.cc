@@ -64,6 +64,53 @@ TEST(HiddenHolders, AreNobodyBesideThoseWhoAreListed) {
   EXPECT_TRUE(HiddenHolders(gpu).empty());
 }
 
+// As much as is in use although nobody is there, and a mebibyte more.
+TEST(HiddenHolders, BeginAboveWhatIsInUseAnyway) {
+  using Hidden = std::vector<HiddenHolder>;
+  Gpu gpu;
+  gpu.memory = Used(64);
+  EXPECT_EQ(HiddenHolders(gpu), Hidden{});
+  gpu.memory = Used(65);
+  EXPECT_EQ(HiddenHolders(gpu), (Hidden{{std::nullopt, Bytes(65 * kMebibyte)}}));
+
+  // Each process holds up to 16 MiB more than it says.
+  gpu.processes = {Holding(7, 1000), Holding(8, 100)};
+  gpu.memory = Used(1100 + 64 + 2 * 16);
+  EXPECT_EQ(HiddenHolders(gpu), Hidden{});
+  gpu.memory = Used(1100 + 64 + 2 * 16 + 1);
+  EXPECT_EQ(HiddenHolders(gpu), (Hidden{{std::nullopt, Bytes(97 * kMebibyte)}}));
+}
+
+TEST(HiddenHolders, BeginAboveWhatIsInUseAnywayInAnInstance) {
+  using Hidden = std::vector<HiddenHolder>;
+  const auto with = [](std::uint32_t slices, std::uint64_t mebibytes) {
+    Gpu gpu;
+    gpu.memory = Used(mebibytes);
+    AddInstance(gpu, 5, slices, mebibytes);
+    return gpu;
+  };
+  EXPECT_EQ(HiddenHolders(with(1, 32 + 16)), Hidden{});
+  EXPECT_EQ(HiddenHolders(with(1, 32 + 16 + 1)),
+            (Hidden{{GpuInstanceId(5), Bytes(49 * kMebibyte)}}));
+  EXPECT_EQ(HiddenHolders(with(3, 32 + 3 * 16)), Hidden{});
+  EXPECT_EQ(HiddenHolders(with(3, 32 + 3 * 16 + 1)),
+            (Hidden{{GpuInstanceId(5), Bytes(81 * kMebibyte)}}));
+
+  Gpu gpu = with(1, 200 + 32 + 16 + 16);
+  gpu.processes = {Holding(7, 200, 5)};
+  EXPECT_EQ(HiddenHolders(gpu), Hidden{});
+  gpu = with(1, 200 + 32 + 16 + 16 + 1);
+  gpu.processes = {Holding(7, 200, 5)};
+  EXPECT_EQ(HiddenHolders(gpu), (Hidden{{GpuInstanceId(5), Bytes(65 * kMebibyte)}}));
+
+  // Of one that nobody counts its slices are the GPU's.
+  gpu = with(1, 64 + 16);
+  gpu.mig->instances[0].memory.reset();
+  EXPECT_EQ(HiddenHolders(gpu), Hidden{});
+  gpu.memory = Used(64 + 16 + 1);
+  EXPECT_EQ(HiddenHolders(gpu), (Hidden{{std::nullopt, Bytes(81 * kMebibyte)}}));
+}
+
 TEST(HiddenHolders, HoldWhatNobodyListedExplains) {
   Gpu gpu;
   gpu.memory = Used(529);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/text.h"
 
 namespace partita::model {
@@ -19,7 +20,7 @@ base::Error Wrong(std::string_view text, std::string_view why) {
       .WithHint("write it like 1g.5gb, 1c.3g.20gb or 1g.10gb+me");
 }
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+using base::IsDigit;
 
 bool IsAttribute(std::string_view text) {
   const auto allowed = [](char c) {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/text.h"
 
 namespace partita::request {
@@ -37,7 +38,7 @@ const Property* FindProperty(std::string_view name) {
 // Longest first.
 constexpr std::array<std::string_view, 6> kOperators = {"!=", "<=", ">=", "=", "<", ">"};
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+using base::IsDigit;
 
 bool IsVersion(std::string_view text) {
   const std::vector<std::string_view> parts = base::Split(text, '.');

@@ -38,7 +38,7 @@ cat >"$disk/look" <<LOOK
 #!/usr/bin/env bash
 set -u
 PATH=$PARTITA_BIN:\$PATH
-disk=$disk config=$config
+disk=$disk config=$config prerm=$source_root/debian/partita.prerm
 LOOK
 cat >>"$disk/look" <<'LOOK'
 fail() { echo "FAILED: $*"; systemctl list-units --all --no-legend --plain 'partita-mps-*'; exit 1; }
@@ -112,6 +112,20 @@ systemctl reload partita-agent || fail "reload"
 until_true ready
 is "$(main)" "$(daemon)"
 echo "a left-over unit was in nobody's way"
+
+# The package goes: what the agent looks after is its own while it runs.
+mkdir -p /var/lib/partita
+# The agent's unit has a /proc of its own, without the simulated node's boot id.
+sed "s/\"bootId\": \"[^\"]*/\"bootId\": \"$(cat /proc/sys/kernel/random/boot_id)/" "$disk/state/mps-modes" \
+  >/var/lib/partita/mps-modes || fail "no modes"
+sh "$prerm" remove || fail "prerm"
+is "$(systemctl is-active "$unit") $(mode)" "active Exclusive_Process"
+systemctl stop partita-agent
+sh "$prerm" remove || fail "prerm"
+is "$(systemctl list-units --all --no-legend --plain 'partita-mps-*') $(mode)" " Default"
+echo "removed: no unit is left"
+systemctl start partita-agent
+until_true ready
 drop || fail "reload"
 until_true gone
 systemctl stop partita-agent
@@ -128,4 +142,5 @@ ExecStart=/bin/sh -c '$disk/look >>$disk/log 2>&1'
 UNIT
 boot
 shows "a unit has the daemon" "restarted: the daemon is 1 times adopted" "stopped: the client went on" \
-  "killed: another is in its place" "dropped: no unit is left" "a left-over unit was in nobody's way" "all was seen"
+  "killed: another is in its place" "dropped: no unit is left" "a left-over unit was in nobody's way" \
+  "removed: no unit is left" "all was seen"

@@ -46,6 +46,9 @@ while True:
 PY
     { cat "$work/it.log" >&2; api GET "$node_path" >&2; fail "never so: $*"; }
 }
+# told NAME: waits for the Event that says that it is in force. Each name is chosen once: of its own Event nothing is lost.
+told() { until_true has_event "configmap/gpu/plugin/$1 is in force"; }
+has_event() { api GET /apis/events.k8s.io/v1/namespaces/default/events | grep -qF -- "$1"; }
 
 trouble() { api POST /fake "$1" >"$work/out"; }
 # tally: as it is now; `since KEYS…` then says how much more there is of it.
@@ -110,8 +113,7 @@ gone_for() {
 
 api POST /api/v1/nodes '{"kind": "Node", "metadata": {"name": "gpu-1"}}' >"$work/out"
 api POST "$configs_path" '{"kind": "ConfigMap", "metadata": {"name": "plugin"}, "data": {"whole": "version: v1"}}' >"$work/out"
-shares first 2
-shares second 4
+for each in first second third fourth fifth sixth; do shares "$each" 2; done
 choose first
 configure "$good_config
 node: {name: gpu-1, kubeconfig: $kubeconfig}
@@ -132,6 +134,7 @@ gone_for 2 change_while_gone
 at_most 0 requests
 trouble '{}'
 all_there second 6 7
+told second
 # Each watch goes on where it was.
 at_most 2 requests "watch nodes"
 at_most 2 requests "watch configmaps"
@@ -142,11 +145,12 @@ not_hurried 4
 # Slow: nothing that is open is asked for again.
 trouble '{"slow": 0.3}'
 tally
-choose first
-shares first 3
+choose third
+shares third 3
 take_label nvidia.com/gpu.memory
 bind nvidia
-all_there first 3 8
+all_there third 3 8
+told third
 at_most 0 requests "watch nodes"
 at_most 0 requests "watch configmaps"
 not_hurried 4
@@ -155,11 +159,12 @@ not_hurried 4
 gone_for 1 true
 tally
 trouble '{"status": 429, "times": 8, "retry_after": 1}'
-choose second
-shares second 5
+choose fourth
+shares fourth 5
 bind vfio
 until_more 8 wrong
-all_there second 5 7
+all_there fourth 5 7
+told fourth
 at_most "$((2 + $(since wrong)))" requests "watch nodes"
 at_most "$((2 + $(since wrong)))" requests "watch configmaps"
 at_most 0 hurried
@@ -167,13 +172,14 @@ at_most 0 hurried
 # What happened while nobody listened is forgotten there (410): one list each tells it.
 tally
 change_before_forgetting() {
-  choose first
-  shares first 7
+  choose fifth
+  shares fifth 7
   bind nvidia
 }
 gone_for 1 change_before_forgetting
 trouble '{"forget": true}'
-all_there first 7 8
+all_there fifth 7 8
+told fifth
 at_most 1 requests "list nodes"
 at_most 1 requests "list configmaps"
 not_hurried 3
@@ -182,11 +188,12 @@ not_hurried 3
 trouble '{"cut_after": 0.2}'
 tally
 until_more 2 cut
-choose second
-shares second 8
+choose sixth
+shares sixth 8
 bind vfio
 until_more 8 cut
-all_there second 8 7
+all_there sixth 8 7
+told sixth
 at_most 0 requests "list nodes"
 at_most 0 requests "list configmaps"
 watched=$(($(since requests "watch nodes") + $(since requests "watch configmaps")))
@@ -201,7 +208,12 @@ silent_now() {
   [ "$(since requests)" -eq 0 ]
 }
 until_true silent_now
-page /readyz
-shows 200 "[+] cluster"
+well() {
+  page /readyz
+  shows 200
+  grep -qxF "[+] cluster" "$work/out"
+}
+# No list says so: watches that go on for a while do.
+until well; do run 0 on_node partita status; done
 kill "${agent[it]}"
 ended it 0

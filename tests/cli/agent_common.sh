@@ -70,6 +70,7 @@ logged() {
 # until_logged NAME TEXT [COUNT]: waits for that many lines with it.
 until_logged() {
   local line fd count=${3:-1}
+  : >>"$work/$1.log" # whoever writes it may not have begun
   exec {fd}< <(exec timeout 60 tail -n +1 -f "$work/$1.log")
   on_exit+=("kill $!")
   while IFS= read -r -t 30 line <&"$fd"; do
@@ -81,11 +82,11 @@ until_logged() {
 
 # until_true COMMAND…: looks are taken until it is so; how often files are written meanwhile is nobody's concern.
 until_true() {
-  for _ in $(seq 100); do
-    ! "$@" || return 0
+  local end=$((SECONDS + 60))
+  until "$@"; do
+    [ "$SECONDS" -lt "$end" ] || { cat "$work"/*.log >&2; fail "never so: $*"; }
     run 0 on_node partita status
   done
-  fail "never so: $*"
 }
 
 page() { run 0 python3 -B "$source_root/tests/cli/http_get.py" "$http" "$1"; }

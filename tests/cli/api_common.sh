@@ -16,11 +16,12 @@ users: [{name: a, user: {token: token}}]
 YAML
 
 # api METHOD PATH [DOCUMENT]: prints the answer's document. What goes wrong there for others does not for the administrator.
+api_token=token
 api() {
-  python3 -B - "https://127.0.0.1:$administrators_port$2" "$work/api.pem" "$1" "${3-}" <<'PY'
+  python3 -B - "https://127.0.0.1:$administrators_port$2" "$work/api.pem" "$1" "${3-}" "$api_token" <<'PY'
 import ssl, sys, urllib.request
-url, authority, method, document = sys.argv[1:]
-headers = {"Authorization": "Bearer token", "Content-Type": "application/merge-patch+json"}
+url, authority, method, document, token = sys.argv[1:]
+headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/merge-patch+json"}
 request = urllib.request.Request(url, document.encode() or None, headers, method=method)
 with urllib.request.urlopen(request, context=ssl.create_default_context(cafile=authority)) as answer:
     print(answer.read().decode())

@@ -25,7 +25,8 @@ await first 'READY=1*'
 
 # condition STATUS TEXT: what the Node's condition says, as soon as it does.
 condition() {
-  for _ in $(seq 200); do
+  local end=$((SECONDS + 60))
+  while [ "$SECONDS" -lt "$end" ]; do
     speak_api get "$api" /api/v1/nodes/n1 >"$work/node.json"
     ! python3 - "$work/node.json" "$@" <<'PY' || return 0
 import json, sys
@@ -69,7 +70,8 @@ config_map whole "version: v1" ts4 "version: v1
 flags: {migStrategy: mixt}"
 condition False "configmap/gpu/plugin/ts4:2:22: expected none, single or mixed"
 until_event() {
-  for _ in $(seq 200); do
+  local end=$((SECONDS + 60))
+  while [ "$SECONDS" -lt "$end" ]; do
     speak_api get "$api" /apis/events.k8s.io/v1/namespaces/default/events >"$work/events.json"
     ! grep -q "$1" "$work/events.json" || return 0
   done

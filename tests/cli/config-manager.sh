@@ -82,12 +82,14 @@ mounted whole "version: v1" ts4 "version: v1 # five"
 until_heard "heard 3: version: v1 # five"
 # A name that is none changes nothing, and ends nothing.
 label nobody
+# until_said TEXT [COUNT]
 until_said() {
-  local fd line
+  local fd line count=${2:-1}
   exec {fd}< <(exec timeout 60 tail -n +1 -F "$work/sidecar.log" 2>/dev/null)
   on_exit+=("kill $!")
   while IFS= read -r -t 30 line <&"$fd"; do
-    [[ $line != *"$1"* ]] || { exec {fd}<&-; return 0; }
+    [[ $line != *"$1"* ]] || count=$((count - 1))
+    [ "$count" -gt 0 ] || { exec {fd}<&-; return 0; }
   done
   cat "$work/sidecar.log" >&2
   fail "the sidecar has not said: $1"
@@ -96,6 +98,25 @@ until_said 'is called \"nobody\"'
 [ "$(readlink "$link")" = "$work/available/ts4" ] || fail "a wrong label has moved the link"
 label whole
 until_heard "heard 4: version: v1"
+kill -TERM "$sidecar"
+wait "$sidecar" || fail "it did not end as it was told to"
+
+# Started anew beside who has read it: nobody is signalled for what is linked already.
+"${manager[@]}" --process-to-signal /usr/bin/partita-reader-$$ 2>"$work/sidecar.log" &
+sidecar=$!
+on_exit+=("kill -9 $sidecar")
+until_said "configuration selected"
+label ts4
+until_heard "heard 5: version: v1 # five"
+
+# An outage is told when it begins and when it is over; the next one is another, though it is the same.
+outage() { speak_api put "$api" /fake "$1"; }
+for number in 1 2; do
+  outage '{"cut_after": 0}'
+  until_said "does not tell the node's label err" "$number"
+  outage '{}'
+  until_said "over, it works again" "$number"
+done
 kill -TERM "$sidecar"
 wait "$sidecar" || fail "it did not end as it was told to"
 

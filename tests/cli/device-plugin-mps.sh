@@ -65,8 +65,10 @@ from_now
 kill -9 "$daemon"
 another() { grep -qvx "$daemon" "$pipe/nvidia-cuda-mps-control.pid" 2>/dev/null; }
 until_true another
-kill -9 "$(cat "$pipe/nvidia-cuda-mps-control.pid")"
+daemon=$(cat "$pipe/nvidia-cuda-mps-control.pid")
+kill -9 "$daemon"
 until_kubelet '"list": "nvidia.com/gpu.mps"' '"health": "Unhealthy"'
+until_true another # what kubelet was told may be of the first
 until_counted nvidia.com/gpu.mps "2 of 2"
 is "$(client context)" "init: 0 no error|context: 0 no error"
 

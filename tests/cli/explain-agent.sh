@@ -72,6 +72,17 @@ pod "nvidia.com/gpu: 1"
 run 0 on_node partita explain --width 200 -f "$work/pod.yaml"
 shows "0 █░"
 
+# The agent's taint is its node's.
+configure "$good_config
+taints: {enabled: true}"
+tainted() {
+  on_node partita explain --width 200 -f "$work/pod.yaml" >"$work/tainted" || true
+  grep -q "is not tolerated" "$work/tainted"
+}
+until_true tainted
+run 3 on_node partita explain --width 200 -f "$work/pod.yaml"
+shows "would not run" "the node's taint nvidia.com/gpu=present:NoSchedule is not tolerated"
+
 # A device plugin that is off.
 configure "$good_config
 devicePlugin: {enabled: false}"

@@ -78,3 +78,15 @@ shows "NVIDIA_VISIBLE_DEVICES=GPU-" "/dev/nvidia0 rw" "/dev/nvidiactl rw" "runti
 run 3 on_node partita explain --width 200 -f "$manifests/two-gpus-on-product.yaml" -o json
 by_schema explain-v1 "$work/out"
 shows '"code": "Refused"' '"code": "Label"' "nvidia.com/cuda.driver-version.full, which replaced it; here it is 580.159.04"
+
+# A node that is kept for pods that bear with its taint.
+printf 'version: partita/v1\ntaints: {enabled: true}\n' >"$work/tainted.yaml"
+pod kept "nvidia.com/gpu: 1" >"$work/kept.yaml"
+run 3 env PARTITA_CONFIG_FILE="$work/tainted.yaml" partita explain --width 200 -f "$work/kept.yaml" -m T4
+shows "would not run" "kept.yaml:2:1" "the node's taint nvidia.com/gpu=present:NoSchedule is not tolerated" \
+  "add to the pod's tolerations: {key: nvidia.com/gpu, operator: Exists, effect: NoSchedule}"
+run 3 env PARTITA_CONFIG_FILE="$work/tainted.yaml" partita explain -f "$work/kept.yaml" -m T4 -o json
+by_schema explain-v1 "$work/out"
+shows '"code": "Taint"'
+echo '  tolerations: [{key: nvidia.com/gpu, operator: Exists}]' >>"$work/kept.yaml"
+run 0 env PARTITA_CONFIG_FILE="$work/tainted.yaml" partita explain --width 200 -f "$work/kept.yaml" -m T4

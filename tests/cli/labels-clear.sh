@@ -57,6 +57,20 @@ done
 run 0 "${clear[@]}" --all --taint $taint
 shows "gpu-1: nothing of partita's"
 
+# A cluster whose Nodes are more than a client reads at once.
+python3 -B - "$administrators_port" "$work/api.pem" <<'PY'
+import http.client, json, ssl, sys
+server = http.client.HTTPSConnection("127.0.0.1", int(sys.argv[1]), context=ssl.create_default_context(cafile=sys.argv[2]))
+for number in range(250):
+    node = {"kind": "Node", "metadata": {"name": f"large-{number}", "annotations": {"example.com/large": 70_000 * "x"}}}
+    server.request("POST", "/api/v1/nodes", json.dumps(node), {"Authorization": "Bearer token"})
+    answer = server.getresponse()
+    answer.read()
+    assert answer.status == 201, answer.status
+PY
+run 0 "${clear[@]}" --all
+[ "$(grep -c "nothing of partita's" "$work/out")" -eq 252 ] || fail "not every Node was looked at"
+
 # The same taint by somebody else is his.
 api PATCH "$node_path" '{"spec": {"taints": [{"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}]}}' >"$work/out"
 run 0 "${clear[@]}" --all --taint $taint

@@ -6,11 +6,17 @@ if [ -z "${own_mounts:-}" ]; then own_mounts=1 exec unshare --mount "$0"; fi
 source "$(dirname "$0")/common.sh"
 export PARTITA_RUN_DIR=$work/run HOST_MIG_MANAGER_STATE_FILE=$work/override.conf
 ln -s "$PARTITA_BIN/partita" "$work/nvidia-mig-parted"
-mkdir "$work/home" "$work/srv"
-mount --bind "$work/home" /home
-mount --bind "$work/srv" /srv
+mkdir "$work/home" "$work/root" "$work/srv"
+# A tree in somebody's home stays where it is.
+exec 8<"$source_root" 9<"${PARTITA_BIN%/*}"
+for place in home root srv; do mount --bind "$work/$place" "/$place"; done
+mkdir -p "$source_root" "${PARTITA_BIN%/*}"
+mount --no-canonicalize --bind /proc/self/fd/8 "$source_root"
+mount --no-canonicalize --bind /proc/self/fd/9 "${PARTITA_BIN%/*}"
+exec 8<&- 9<&-
 
 up h200-vm
+on_exit+=("umount -l /home /root /srv")
 cat >/home/mig.yaml <<'YAML'
 version: v1
 mig-configs:
@@ -18,9 +24,10 @@ mig-configs:
 YAML
 printf 'version: v1\n' >/home/hooks.yaml
 cp /home/mig.yaml "$work/mig.yaml"
+cp /home/mig.yaml /root/mig.yaml
 ln -s /home/mig.yaml /srv/link.yaml
 
-for file in /home/mig.yaml /srv/link.yaml; do
+for file in /home/mig.yaml /root/mig.yaml /srv/link.yaml; do
   for program in "partita mig" "$work/nvidia-mig-parted"; do
     printf '[Service]\nEnvironment="MIG_PARTED_SELECTED_CONFIG=all-disabled"\n' >"$work/override.conf"
     # shellcheck disable=SC2086

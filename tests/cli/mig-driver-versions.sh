@@ -10,6 +10,7 @@ start() {
   partita-sim workload start --node "$node" --gpu 4 --mig "$1" --memory 1GiB -- \
     sh -c 'echo $$ >"$1"; read -r _ <"$2"' job "$work/started.$1" "$work/end.$1" &
   read -r pid <"$work/started.$1"
+  on_exit+=("kill $pid 2>/dev/null")
 }
 
 # 535.54.03 writes longer records under _v3; 535.104.05 has no _v3 at all, like 470.

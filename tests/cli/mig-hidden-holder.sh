@@ -10,6 +10,7 @@ start() {
   partita-sim workload start --node "$node" --gpu 0 "$@" -- \
     sh -c 'echo $$ >"$1"; read -r _ <"$2"' job "$work/started" "$work/end" &
   read -r pid <"$work/started"
+  on_exit+=("kill $pid 2>/dev/null")
 }
 end() {
   echo >"$work/end"

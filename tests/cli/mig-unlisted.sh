@@ -37,6 +37,24 @@ for kind in Compute Graphics; do
   partita-sim fault clear --node "$node" --all >/dev/null
   run 0 on_node partita mig apply --gpu 4 --want 3g.20gb --yes
 done
+
+# The same where the library has none of the names that a list had over time.
+run 0 on_node partita mig export
+cp "$work/out" "$work/before"
+for kind in Compute Graphics; do
+  library=$work/$kind/libnvidia-ml.so.1
+  mkdir "$work/$kind"
+  on_node cp /run/partita-sim/usr/lib64/libnvidia-ml.so.1 "$library"
+  LC_ALL=C sed -i "s/nvmlDeviceGet${kind}RunningProcesses/nvmlDeviceGot${kind}RunningProcesses/g" "$library"
+  for want in off none 7g.40gb; do
+    run 4 on_node partita mig plan --gpu 4 --want "$want" --width 200 --library "$library"
+    shows "who uses it cannot be read" "nvmlDeviceGet${kind}RunningProcesses_v2" "fuser -v /dev/nvidia4" "plan: blocked"
+    run 4 on_node partita mig apply --gpu 4 --want "$want" --yes --library "$library"
+  done
+  run 0 on_node partita mig export
+  cmp "$work/before" "$work/out" || fail "something was changed under a library that lacks a list"
+done
+
 # MPS clients are in the list of compute processes too: without a list of their own nobody is missed.
 partita-sim fault call nvmlDeviceGetMPSComputeRunningProcesses_v2 --node "$node" --gpu 4 \
   --fail FUNCTION_NOT_FOUND >/dev/null

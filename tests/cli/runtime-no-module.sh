@@ -2,7 +2,7 @@
 # Before a driver is loaded containers start all the same, without GPUs; a note says so.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/runtime_common.sh"
-[ ! -e /proc/driver/nvidia ] || { echo "a driver is loaded here"; exit 77; }
+[ ! -e /proc/driver/nvidia ] || { echo "SKIPPED: a driver is loaded here"; exit 77; }
 bundle NVIDIA_VISIBLE_DEVICES=all
 run 0 create
 forwarded

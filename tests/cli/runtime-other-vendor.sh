@@ -3,7 +3,7 @@
 # however, and one that no file has keeps the container from being created. NVIDIA's own are left out, with a note.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/runtime_common.sh"
-[ ! -e /proc/driver/nvidia ] || { echo "a driver is loaded here"; exit 77; }
+[ ! -e /proc/driver/nvidia ] || { echo "SKIPPED: a driver is loaded here"; exit 77; }
 mkdir "$work/cdi"
 cat >"$work/cdi/vendor.json" <<'END'
 {"cdiVersion": "0.5.0", "kind": "vendor.com/net", "devices": [{"name": "eth0", "containerEdits": {

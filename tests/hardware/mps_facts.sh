@@ -43,6 +43,37 @@ ask "set_default_device_pinned_mem_limit 0 8192M"
 echo "client of the server that was there: $(client)"
 stop
 
+echo "== what variables of a client do to limits that were set by command, of the daemon and of the server that it has"
+start X=1
+ask "set_default_device_pinned_mem_limit 0 8192M"
+ask "set_default_active_thread_percentage 25"
+echo "client: $(client)"
+for limit in 0=x 0=0 0= x "$uuid=x" 0=64G "0=x,0=4G" 0=4G,0=x; do
+  echo "client with $limit: $(CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=$limit client)"
+done
+for percentage in x 0 100 -5; do echo "client with $percentage %: $(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=$percentage client)"; done
+server=$(echo get_server_list | nvidia-cuda-mps-control)
+ask "set_device_pinned_mem_limit $server 0 4096M"
+ask "get_device_pinned_mem_limit $server 0"
+echo "client of the limited server: $(client)"
+echo "client of it with 0=x: $(CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=x client)"
+stop
+
+echo "== a server that is stopped (SIGSTOP)"
+start X=1
+client >/dev/null
+server=$(echo get_server_list | nvidia-cuda-mps-control)
+kill -STOP "$server"
+for command in get_server_list "get_client_list $server" "get_server_status $server" get_default_active_thread_percentage; do
+  begun=$(date +%s)
+  echo "$command: $(echo "$command" | timeout 40 nvidia-cuda-mps-control 2>&1; echo "[exit $?]")" | tr '\n' ' '
+  echo "after $((($(date +%s) - begun) / 5 * 5)) s or a little more"
+done
+echo "client meanwhile: $(client)"
+kill -CONT "$server"
+echo "client afterwards: $(client)"
+stop
+
 echo "== a pipe directory that clients cannot write: read-only bind mount, a client as root and as nobody"
 start X=1
 export here work

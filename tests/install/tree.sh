@@ -77,6 +77,8 @@ fi
 
 units=$root/usr/lib/systemd/system
 grep -qx 'ExecStart=/usr/bin/partita mig boot' "$units/partita-mig.service" || fail "the unit starts another program"
+# A reset of each of many GPUs takes longer than systemd waits by itself (90 s).
+grep -qx TimeoutStartSec=infinity "$units/partita-mig.service" || fail "the boot unit has a limit"
 grep -qx 'ExecStart=/usr/bin/partita agent' "$units/partita-agent.service" || fail "the agent's unit starts another program"
 if command -v systemd-analyze >/dev/null; then
   # The program is looked for on this machine, so the unit under test names it where it is.

@@ -8,9 +8,13 @@
 
 #include "agent/agent.h"
 #include "base/files.h"
+#include "base/json.h"
 #include "hw/nvml/abi.h"
+#include "kube/testing/fake_client.h"
 #include "net/testing/fake_loop.h"
 #include "sim/state/life.h"
+#include "sim/state/mig.h"
+#include "sim/state/use.h"
 #include "tests/integration/simulated_machine.h"
 
 namespace partita::integration {
@@ -125,6 +129,20 @@ TEST_F(HealthTest, AnXidOfASliceTakesItAloneAtOnceAndItComesBack) {
   EXPECT_NE(lines_.find("healthy again"), std::string::npos) << lines_;
 }
 
+// Its id may be given to another, elsewhere in the memory.
+TEST_F(HealthTest, WhatIsWrongWithASliceThatIsRemovedIsTheGpus) {
+  const std::uint32_t ill = machine_.MakeMigDevice(0, 0, 0);
+  Start();
+  Xid(95, 0, ill);
+  loop_.RunUntil([&] { return State(0, ill) == kUnhealthy; });
+  Pass(2500ms);
+  EXPECT_EQ(State(0), kHealthy);
+  machine_.Change(
+      [](const sim::Machine&, sim::Slot& slot) { sim::DestroyAllInstances(slot.gpus[0]); });
+  Pass(2500ms);
+  EXPECT_EQ(State(0), kUnhealthy) << lines_;
+}
+
 TEST_F(HealthTest, ALostGpuIsBackWhenItReturns) {
   Start();
   machine_.Change([](const sim::Machine&, sim::Slot& slot) { sim::LoseGpu(slot, 2); });
@@ -190,6 +208,39 @@ TEST_F(HealthTest, AGpuThatIsNotAskedIsAtOnceWhenItAnswersOnTheBusAgain) {
   machine_.Change([](const sim::Machine&, sim::Slot& slot) { slot.gpus[2].lost = 0; });
   Pass(5500ms);
   EXPECT_TRUE(agent_->health().current()->Usable(Uuid(2))) << lines_;
+}
+
+// It is back before anybody has looked: the bus was read when the XID was told.
+TEST_F(HealthTest, AGpuThatWasOffTheBusForAMomentIsBack) {
+  Start();
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) { sim::LoseGpu(slot, 2); });
+  loop_.RunUntil([this] {
+    return base::ToJsonLine(agent_->health().Document()).find("\"xid\":79") != std::string::npos;
+  });
+  // Whatever answers now does so after it.
+  loop_.fake_clock().Move(1ms);
+  machine_.Change([](const sim::Machine&, sim::Slot& slot) { slot.gpus[2].lost = 0; });
+  Pass(5500ms);
+  EXPECT_TRUE(agent_->health().current()->Usable(Uuid(2))) << lines_;
+}
+
+// Each look of others that finds news puts off the timer of the looks for health.
+TEST_F(HealthTest, AGpuThatIsNotAskedIsProbedAlsoWhereOthersLookAllTheTime) {
+  Start();
+  Xid(119, 3);
+  Until(kUnhealthy, 3);
+  loop_.RunUntil([this] { return !agent_->node().live().looking(); });
+  machine_.HangCall("*", 3, 1);
+  for (std::uint32_t i = 0; i < 80 && !machine_.AllHang(); ++i) {
+    machine_.Change([&](const sim::Machine&, sim::Slot& slot) {
+      slot.gpus[1].compute_mode = i % 2 == 0 ? sim::kComputeExclusiveProcess : 0;
+    });
+    agent_->node().live().Look({hw::nvml::Part::kModes});
+    loop_.RunUntil([this] { return !agent_->node().live().looking(); });
+    Pass(1s);
+  }
+  EXPECT_TRUE(machine_.AllHang());
+  machine_.ClearCallFaults();
 }
 
 TEST_F(HealthTest, AGpuThatIsNotAskedIsAtOnceWhenTheDriverWantsItReset) {
@@ -304,6 +355,31 @@ TEST_F(HealthTest, ARestartForgetsNothingAndAnOperatorMay) {
   EXPECT_EQ(State(1), kHealthy);
 }
 
+TEST_F(HealthTest, WhatAnOperatorClearsIsAnEventOfTheNode) {
+  std::unique_ptr<kube::Watching> watching;
+  std::string events;
+  options_.connect = [&](net::Loop& loop,
+                         const std::string&) -> base::Result<agent::ClusterConnection> {
+    auto client = std::make_unique<kube::testing::FakeClient>(loop);
+    watching = client->Watch("/apis/events.k8s.io/v1/namespaces/default/events", "",
+                             {.seen = [&](const base::Value& event) {
+                               events += event.Find("type")->AsString() + " " +
+                                         event.Find("reason")->AsString() + ": " +
+                                         event.Find("note")->AsString() + "\n";
+                             }});
+    return agent::ClusterConnection{std::move(client), "the test", "default"};
+  };
+  Start();
+  Xid(95, 1);
+  Until(kUnhealthy, 1);
+  ASSERT_EQ(agent_->health().Clear("2").value(), 0U) << "nothing is wrong with it";
+  ASSERT_EQ(agent_->health().Clear("1").value(), 1U);
+  loop_.RunUntil([&] { return !events.empty(); });
+  EXPECT_EQ(events,
+            "Normal GpuRecovered: an operator cleared 1 fault of GPU 1 (partita health clear)\n");
+  watching.reset();
+}
+
 TEST_F(HealthTest, OtherRulesHoldAtOnce) {
   Start();
   Xid(31, 1);
@@ -311,6 +387,16 @@ TEST_F(HealthTest, OtherRulesHoldAtOnce) {
   Configure("");
   ASSERT_TRUE(agent_->Reload().ok());
   EXPECT_EQ(State(1), kHealthy) << lines_;
+}
+
+TEST_F(HealthTest, OtherRulesHoldAlsoWhereTheyChangedWhileNobodyRan) {
+  Start();
+  Xid(95, 1);
+  Until(kUnhealthy, 1);
+  Stop();
+  Configure("health: {xids: {95: event}}");
+  Start();
+  EXPECT_EQ(State(1), kDegraded) << lines_;
 }
 
 TEST_F(HealthTest, RestsWhereAllIsWell) {

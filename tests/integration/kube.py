@@ -25,16 +25,25 @@ def main(words):
         cert, key = authority.sign("server", "IP:127.0.0.1")
         token = folder / "token"
         token.write_text(TOKEN + "\n")
-        api = subprocess.Popen([HERE.parent / "support" / "fake_api.py", cert, key, TOKEN], stdin=subprocess.PIPE,
-                               stdout=subprocess.PIPE, text=True)
+        other = Authority(folder, "other-authority")
+        other.sign("other-server", "IP:127.0.0.1")
+        for each in ("first", "second"):
+            authority.sign(each, usage="clientAuth")
+        api = subprocess.Popen([HERE.parent / "support" / "fake_api.py", cert, key, TOKEN, authority.cert],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         try:
-            port = int(api.stdout.readline())
+            port, _, mutual_port = (int(api.stdout.readline()) for _ in range(3))
             kubeconfig = folder / "config"
             kubeconfig.write_text(
                 "current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a, namespace: default}}]\n"
                 f'clusters: [{{name: a, cluster: {{server: "https://127.0.0.1:{port}", certificate-authority: '
                 f"{authority.cert}}}}}]\nusers: [{{name: a, user: {{tokenFile: token}}}}]\n")
-            environment = {**os.environ, "PARTITA_CONTRACT_KUBECONFIG": str(kubeconfig),
+            # The test puts those files there.
+            (folder / "mutual").write_text(
+                "current-context: a\ncontexts: [{name: a, context: {cluster: a, user: a, namespace: default}}]\n"
+                f'clusters: [{{name: a, cluster: {{server: "https://127.0.0.1:{mutual_port}", certificate-authority: '
+                "ca.pem}}]\nusers: [{name: a, user: {client-certificate: client.pem, client-key: client.key}}]\n")
+            environment = {**os.environ, "PARTITA_CONTRACT_CERTIFICATES": str(folder), "PARTITA_CONTRACT_KUBECONFIG": str(kubeconfig),
                            "PARTITA_CONTRACT_TOKEN_FILE": str(token)}
             return subprocess.run([os.environ["PARTITA_KUBE_CONTRACT"], *words], env=environment, check=False).returncode
         finally:

@@ -53,7 +53,7 @@ std::string At(const Value& value, const std::vector<std::string>& path) {
 class KubeContract : public ::testing::Test {
  protected:
   void SetUp() override {
-    const auto file = base::ReadVariable("PARTITA_CONTRACT_KUBECONFIG");
+    const auto file = Kubeconfig();
     if (!file) {
       client_ = std::make_unique<kube::testing::FakeClient>(*loop_);
     } else {
@@ -69,6 +69,10 @@ class KubeContract : public ::testing::Test {
     watching_.clear();
     for (const std::string& path : made_)
       (void)Ask([&](auto answer) { client_->Delete(path, answer); });
+  }
+
+  [[nodiscard]] virtual std::optional<std::string> Kubeconfig() const {
+    return base::ReadVariable("PARTITA_CONTRACT_KUBECONFIG");
   }
 
   // Runs the loop until it holds. A contract that is never kept is ended by ctest.
@@ -356,6 +360,26 @@ TEST_F(KubeServerContract, RefusalsSayWhatTheyMean) {
   EXPECT_EQ(Get("/apis/partita.test/v1/nothing").error().code(), ErrorCode::kDenied);
 }
 
+TEST_F(KubeServerContract, AListComesInPagesWhereALimitIsGiven) {
+  for (const char* end : {"-a", "-b", "-c"})
+    ASSERT_TRUE(Create(ConfigMaps(), ConfigMap(name_ + end, "x")).ok());
+  std::vector<std::string> ours, versions;
+  std::string rest;
+  do {
+    const auto page = Get(ConfigMaps() + "?limit=1" + (rest.empty() ? "" : "&continue=" + rest));
+    ASSERT_TRUE(page.ok()) << page.error().ToString();
+    const auto& items = page->Find("items")->items();
+    ASSERT_LE(items.size(), 1U);
+    for (const Value& each : items)
+      if (kube::NameOf(each).name.starts_with(name_)) ours.push_back(kube::NameOf(each).name);
+    versions.push_back(kube::MetadataOf(*page, "resourceVersion"));
+    rest = kube::PercentEncoded(kube::MetadataOf(*page, "continue"));
+  } while (!rest.empty());
+  EXPECT_EQ(ours, (std::vector<std::string>{name_ + "-a", name_ + "-b", name_ + "-c"}));
+  EXPECT_EQ(versions, std::vector<std::string>(versions.size(), versions[0])) << "one moment";
+  EXPECT_EQ(Get(ConfigMaps() + "?limit=1&continue=rubbish").error().code(), ErrorCode::kInvalid);
+}
+
 TEST_F(KubeServerContract, ANodeFeatureIsAppliedLikeALabel) {
   const std::string folder =
       "/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/" + space_ + "/nodefeatures";
@@ -453,11 +477,110 @@ TEST_F(Faults, AnExchangedTokenIsTakenUp) {
   const auto old = base::ReadFile(*file);
   ASSERT_TRUE(old.ok());
   Set(R"({"token":"exchanged"})");
-  EXPECT_EQ(Get(path).error().code(), ErrorCode::kDenied);
+  EXPECT_EQ(Get(path).error().code(), ErrorCode::kUnavailable);
   ASSERT_TRUE(base::WriteFile(*file, "exchanged\n", 0600).ok());
   EXPECT_TRUE(Get(path).ok());
   Set(fmt::format(R"({{"token":"{}"}})", std::string(base::Trim(*old))));
   ASSERT_TRUE(base::WriteFile(*file, *old, 0600).ok());
+}
+
+// A server that knows its clients by their certificates alone. Files are exchanged one by one, each
+// by a rename.
+class Certificates : public Faults {
+ protected:
+  void SetUp() override {
+    Install("authority.pem", "ca.pem");
+    Show("first");
+    Faults::SetUp();
+  }
+  void TearDown() override {
+    Set("{}");
+    Install("authority.pem", "ca.pem");
+    Faults::TearDown();
+  }
+  [[nodiscard]] std::optional<std::string> Kubeconfig() const override {
+    return Folder() + "/mutual";
+  }
+  [[nodiscard]] static std::string Folder() {
+    return base::ReadVariable("PARTITA_CONTRACT_CERTIFICATES").value_or("");
+  }
+  static void Install(const std::string& from, const std::string& to) {
+    const auto text = base::ReadFile(Folder() + "/" + from);
+    PARTITA_CHECK(text.ok());
+    PARTITA_CHECK(base::ReplaceRegularFile(Folder() + "/" + to, *text, 0600).ok());
+  }
+  static void Show(const std::string& name) {
+    Install(name + ".pem", "client.pem");
+    Install(name + ".key", "client.key");
+  }
+  // Who began the last watch.
+  std::string Watcher() {
+    const auto tally = Get("/fake");
+    return tally.ok() ? At(*tally, {"watcher"}) : tally.error().ToString();
+  }
+  void UntilWatchedBy(const std::string& name) {
+    while (Watcher() != name) continue;
+  }
+  // Once.
+  void Cut() {
+    const std::size_t before = failures_.size();
+    Set(R"({"cut_after":0})");
+    Until([&] { return failures_.size() > before; });
+    Set("{}");
+  }
+};
+
+TEST_F(Certificates, AWatchBeginsAnewWithTheCertificateThatIsThereByThen) {
+  const std::string path = MakeConfigMap("one");
+  auto& told = Watch("");
+  Until([&] { return Last(told, "synced"); });
+  UntilWatchedBy("first");
+  Show("second");
+  // What is open stays.
+  ExpectSeen(path, told, "two");
+  EXPECT_EQ(Watcher(), "first");
+  Cut();
+  UntilWatchedBy("second");
+  ExpectSeen(path, told, "three");
+  EXPECT_EQ(client_->counts().at("list configmaps"), 1U);
+}
+
+TEST_F(Certificates, HalfOfANewPairIsWaitedFor) {
+  const std::string path = MakeConfigMap("one");
+  kube::EventRecorder recorder(*loop_, *client_, kube::SystemRandom(), name_);
+  std::vector<std::string> ends;
+  recorder.OnEnd([&](const base::Result<void>& how) {
+    ends.push_back(how.ok() ? "sent" : how.error().ToString());
+  });
+  Install("second.pem", "client.pem");
+  recorder.Record({.kind = "Node", .name = name_}, kube::EventType::kNormal, "Tested", "note");
+  const auto half = Get(path);
+  ASSERT_FALSE(half.ok());
+  EXPECT_EQ(half.error().code(), ErrorCode::kUnavailable) << half.error().ToString();
+  EXPECT_EQ(half.error().message().substr(0, 53),
+            "the client key does not belong to the certificate: ke");
+  EXPECT_EQ(recorder.waiting(), 1U);
+  Install("second.key", "client.key");
+  Until([&] { return !ends.empty(); });
+  EXPECT_EQ(ends, std::vector<std::string>{"sent"});
+  EXPECT_TRUE(Get(path).ok());
+}
+
+TEST_F(Certificates, AnotherAuthorityIsTrustedFromThenOn) {
+  const std::string path = MakeConfigMap("one");
+  auto& told = Watch("");
+  Until([&] { return Last(told, "synced"); });
+  UntilWatchedBy("first");
+  const std::string other = Folder() + "/other-server";
+  Set(fmt::format(R"({{"certificate":["{0}.pem","{0}.key"],"cut_after":0}})", other));
+  const auto refused = [&] {
+    return !failures_.empty() && failures_.back().find("is refused: ") != std::string::npos;
+  };
+  Until(refused);
+  Install("other-authority.pem", "ca.pem");
+  Set(fmt::format(R"({{"certificate":["{0}.pem","{0}.key"]}})", other));
+  ExpectSeen(path, told, "two");
+  EXPECT_EQ(client_->counts().at("list configmaps"), 1U);
 }
 
 }  // namespace

@@ -13,13 +13,17 @@ POST /fake with a JSON document makes it go wrong; each document replaces the on
     {"outage": 1.5}       once: nobody listens for so long, and every connection is cut
     {"gone": true}        the same until the next document
     {"token": "other"}    only this token is good from now on
+    {"certificate": [CERT, KEY]}   who connects from now on is shown this one
 
 Two ports serve the same objects, as two API servers of one cluster do: it says both, a line each. Nothing goes wrong at
-the second, and nobody counts there: it is the administrator's.
+the second, and nobody counts there: it is the administrator's. Where CLIENTS, an authority's certificate, is given, a third
+port is for whoever has a certificate of that authority, and for nobody else; it needs no token, and what goes wrong at the
+first goes wrong there.
 
 GET /fake says what happened at the first: how many requests there were, by verb and resource; how many watches were cut
 and how many answers went wrong; and which requests came again sooner than they should after they had gone wrong, which is
-what whoever asks in a loop does. GET /fake?cut=8 answers once there are so many of them. Usage: fake_api.py CERT KEY TOKEN
+what whoever asks in a loop does; and who began the last watch, by the name in his certificate. GET /fake?cut=8 answers once
+there are so many of them. Usage: fake_api.py CERT KEY TOKEN [CLIENTS]
 """
 
 import http.server
@@ -73,7 +77,7 @@ class Tally:
     """What was asked, what went wrong, and who could not wait."""
 
     def __init__(self):
-        self.requests, self.hurried, self.cut, self.wrong = {}, {}, 0, 0
+        self.requests, self.hurried, self.cut, self.wrong, self.watcher = {}, {}, 0, 0, ""
         self.not_before = {}  # by request
         self.changed = threading.Condition()
 
@@ -103,7 +107,8 @@ class Tally:
 
     def document(self):
         with self.changed:
-            return {"requests": dict(self.requests), "hurried": dict(self.hurried), "cut": self.cut, "wrong": self.wrong}
+            return {"requests": dict(self.requests), "hurried": dict(self.hurried), "cut": self.cut, "wrong": self.wrong,
+                    "watcher": self.watcher}
 
 
 class Cluster:
@@ -112,6 +117,7 @@ class Cluster:
     def __init__(self, token):
         self.store, self.faults, self.tally = Store(), Faults(), Tally()
         self.token, self.epoch = token, 0
+        self.rests = {}  # of lists that were begun, by what continues them: version and objects
         self.servers = []
 
     def end_watches(self):
@@ -141,6 +147,11 @@ class Pages(http.server.BaseHTTPRequestHandler):
         self.server.open.discard(self.connection)
         super().finish()
 
+    def peer(self):
+        """The name in the other's certificate, where one was asked for."""
+        shown = self.connection.getpeercert() or {"subject": ()}
+        return dict(pair[0] for pair in shown["subject"]).get("commonName", "")
+
     def reply(self, status, document, **headers):
         body = json.dumps(document).encode()
         self.send_response(status)
@@ -160,7 +171,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
             if not self.server.listens:  # it came in just before
                 self.close_connection = True
                 return None
-            if self.headers.get("Authorization") != f"Bearer {self.server.cluster.token}":
+            if not self.peer() and self.headers.get("Authorization") != f"Bearer {self.server.cluster.token}":
                 raise Refused(401, "Unauthorized", "Unauthorized")
             if url.path == "/fake":
                 return self.fake(query, body)
@@ -182,6 +193,9 @@ class Pages(http.server.BaseHTTPRequestHandler):
         cluster.token = body.get("token", cluster.token)
         if body.get("forget"):
             cluster.forget()
+        for server in cluster.servers:
+            if server.troubled:
+                server.show(*body.get("certificate", server.own))
         troubled = cluster.servers[0]
         if body.get("gone"):
             troubled.leave()
@@ -229,8 +243,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
     def act(self, verb, key, query, body):
         store = self.server.cluster.store
         if verb == "list":
-            return 200, {"kind": RESOURCES[key[:2]][0] + "List", "metadata": {"resourceVersion": str(store.version)},
-                         "items": [made for at, made in sorted(store.objects.items()) if self.matches(at, key, query)]}
+            return 200, self.page(key, query)
         if verb == "get":
             return 200, store.need(key)
         if verb == "create":
@@ -251,6 +264,27 @@ class Pages(http.server.BaseHTTPRequestHandler):
             raise Refused(415, "UnsupportedMediaType", "strategic merge is for built-in kinds")
         return 200, store.patch(key, body, "strategic" in kind, query.get("fieldManager", "unknown"))
 
+    def page(self, key, query):
+        """A list, or so much of it as is asked for: all its pages are of one moment."""
+        cluster, store = self.server.cluster, self.server.cluster.store
+        if "continue" in query:
+            if query["continue"] not in cluster.rests:
+                raise Refused(400, "BadRequest", "continue key is not valid")
+            version, found = cluster.rests[query["continue"]]
+            if version < store.forgotten:
+                raise Refused(410, "Expired", "The provided continue parameter is too old")
+        else:
+            version = store.version
+            found = [made for at, made in sorted(store.objects.items()) if self.matches(at, key, query)]
+        limit = int(query.get("limit", 0)) or len(found)
+        metadata = {"resourceVersion": str(version)}
+        if found[limit:]:
+            # Nothing that a path may have as it is.
+            metadata["continue"] = f"{version}/{found[limit]['metadata']['name']}=&"
+            metadata["remainingItemCount"] = len(found) - limit
+            cluster.rests[metadata["continue"]] = version, found[limit:]
+        return {"kind": RESOURCES[key[:2]][0] + "List", "metadata": metadata, "items": found[:limit]}
+
     @staticmethod
     def matches(at, key, query):
         """In the collection, and by the one selector that is known."""
@@ -266,6 +300,7 @@ class Pages(http.server.BaseHTTPRequestHandler):
             if last < store.forgotten:
                 raise Refused(410, "Expired", f"too old resource version: {last} ({store.forgotten})")
             epoch = server.epoch
+        server.tally.watcher = self.peer()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Transfer-Encoding", "chunked")
@@ -302,11 +337,15 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, cluster, cert, key):
+    def __init__(self, cluster, cert, key, clients=None):
         self.cluster, self.open, self.listens = cluster, set(), True
-        self.troubled = not cluster.servers  # the first is
+        self.troubled = not cluster.servers or clients is not None
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        self.context.load_cert_chain(cert, key)
+        self.own, self.shown = (cert, key), None
+        self.show(cert, key)
+        if clients:
+            self.context.verify_mode = ssl.CERT_REQUIRED
+            self.context.load_verify_locations(clients)
         super().__init__(("127.0.0.1", 0), Pages)
         cluster.servers.append(self)
         self.serve_beside()
@@ -317,6 +356,11 @@ class Server(http.server.ThreadingHTTPServer):
     def get_request(self):
         peer, address = super().get_request()
         return self.context.wrap_socket(peer, server_side=True, do_handshake_on_connect=False), address
+
+    def show(self, *files):
+        if files != self.shown:
+            self.context.load_cert_chain(*files)
+        self.shown = files
 
     def handle_error(self, request, client_address):
         pass
@@ -347,10 +391,12 @@ class Server(http.server.ThreadingHTTPServer):
         self.come_back()
 
 
-def main(cert, key, token):
+def main(cert, key, token, clients=None):
     cluster = Cluster(token)
     for _ in range(2):
         print(Server(cluster, cert, key).server_address[1], flush=True)
+    if clients:
+        print(Server(cluster, cert, key, clients).server_address[1], flush=True)
     sys.stdin.read()  # until whoever started it goes
 
 

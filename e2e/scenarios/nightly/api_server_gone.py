@@ -2,9 +2,7 @@
 
 import json
 
-from testbench.scenario_bench import current
-from testbench.verbs import apply, expect, label, now, on_node, phase, pod, serve, start, stop, wait_for
-from testbench.verbs_gpus import carry_out
+from testbench.verbs import apply, bind, expect, label, now, on_node, phase, pod, serve, start, stop, wait_for
 from testbench.verbs_observe import Observation
 
 NODES = {"dgx": "dgx-a100-40"}
@@ -30,13 +28,6 @@ def asked():
     return json.loads(str(on_node("dgx", ["python3", "-c", ASKED])))
 
 
-def bind(driver):
-    """GPU 7 goes to another driver, or comes back; the agent looks, as when the kernel tells of it."""
-    words = f"bind GPU 7 to {driver}"
-    carry_out("dgx", words, "partita-sim", "set", "--gpu", "7", f"pci-driver={driver}")
-    carry_out("dgx", words, "partita", "status")
-
-
 def over(seconds):
     """a minute"""
     return float(seconds) >= GONE_SECONDS
@@ -45,11 +36,10 @@ def over(seconds):
 def scenario():
     serve("gpus", on="dgx")
     wait_for(label(COUNT, on="dgx"), 8)
-    current().undo_at_end("give GPU 7 back", lambda: bind("nvidia"))
     before = asked()
     stop("API server")
     begun = now()
-    bind("vfio")
+    bind("dgx", 7, "vfio")
     wait_for(Observation("seconds without the API server", lambda: f"{now() - begun:.1f}"), over, within=2 * GONE_SECONDS)
     tried = {what: times - before.get(what, 0) for what, times in asked().items()}
     expect({what: times for what, times in tried.items() if times > TRIES}, {}, f"what was asked for more than {TRIES} times")

@@ -14,12 +14,13 @@ STACKS = ["partita"]
 LIMIT = 420
 SELECT = "nvidia.com/device-plugin.config"
 GPU, COUNT = "nvidia.com/gpu", "nvidia.com/gpu.count"
+EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 NUMBERS = itertools.count()
 ROLES = [("clusterrole", "", "partita"), ("role", "default", "partita-events"), ("role", "partita", "partita")]
-# What is not asked for within a scenario's time: tests/integration/kube_contract.cc does it.
-LATER = {
-    ("events.k8s.io", "events", "patch"): "how often an Event came again is told after ten minutes",
-    ("nfd.k8s-sigs.io", "nodefeatures", "delete"): "only where labels were an object before",
+# What other scenarios take away.
+ELSEWHERE = {
+    ("events.k8s.io", "events", "patch"): "chart_event_series.py: it is used after ten minutes",
+    ("nfd.k8s-sigs.io", "nodefeatures", "delete"): "labels_through_nfd.py: only where labels were an object before",
 }
 
 
@@ -85,7 +86,7 @@ USES = {
 def each_right_is_used():
     """Taken away, the API server says no to the agent and what it is for is not done; given back, it is."""
     rights = rights_of(ROLES)
-    expect(sorted(rights.keys() - USES.keys() - LATER.keys()), [], "rights of which nobody knows who uses them")
+    expect(sorted(rights.keys() - USES.keys() - ELSEWHERE.keys()), [], "rights of which nobody knows who uses them")
     for right, (provoke, seen, done) in USES.items():
         with without(right, rights[right]):
             restart_agent("dgx")
@@ -114,6 +115,22 @@ def wait_until_refused(right):
     return wait_for(agent_log("dgx"), refused)
 
 
+def event_of(kind, name):
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"generateName": "tried-", "namespace": "default"},
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": "partita.dev/agent",
+        "reportingInstance": "tried",
+        "action": "Tried",
+        "reason": "Tried",
+        "type": "Normal",
+        "note": "one that only a node's own agent may write",
+        "regarding": {"apiVersion": "v1", "kind": kind, "name": name},
+    }
+
+
 def only_its_own_node():
     pods = {pod["spec"]["nodeName"]: pod["metadata"]["name"] for pod in json.loads(look_up(PODS, ("items",)))}
     token, node = token_of(pods["dgx"]), "/api/v1/nodes/dgx"
@@ -131,6 +148,8 @@ def only_its_own_node():
         ("PATCH", node, {"spec": {"taints": [taint]}}, "of a node's taints"),
         ("PATCH", f"{node}/status", {"status": {"capacity": {GPU: "99"}}}, "of a node's status"),
         ("PATCH", f"{node}/status", {"status": {"conditions": [down]}}, "of a node's status"),
+        ("POST", EVENTS, event_of("Node", "mixed"), "may write Events of node dgx only"),
+        ("POST", EVENTS, event_of("Pod", "dgx"), "may write Events of node dgx only"),
         ("DELETE", node, None, 'cannot delete resource "nodes"'),
         ("GET", "/api/v1/secrets", None, 'cannot list resource "secrets"'),
         ("GET", "/api/v1/namespaces/partita/secrets/any", None, 'cannot get resource "secrets"'),
@@ -139,6 +158,7 @@ def only_its_own_node():
     ):
         expect_match(answer_to(token, method, path, changes), f"^(403|422): .*{said}")
     expect_match(answer_to(token_of(), "PATCH", node, {"metadata": {"labels": ours}}), "the token names no node")
+    expect(answer_to(token, "POST", EVENTS, event_of("Node", "dgx")), "201")
     for value in ("1", None):
         expect(answer_to(token, "PATCH", node, {"metadata": {"labels": {"nvidia.com/own": value}}}), "200")
 

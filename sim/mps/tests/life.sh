@@ -23,6 +23,19 @@ answers "$one_pid"$'\n'"$two_pid" "get_client_list $server"
 is "$(CUDA_MPS_PIPE_DIRECTORY=$work/none lines context)" \
   "init: 0 no error|context: 46 CUDA-capable device(s) is/are busy or unavailable"
 
+# One that is stopped: nobody is answered who asks for more than its name (docs/hardware/h200/mps-facts.txt), and what was
+# asked meanwhile is answered when it goes on. No answer means as long as the agent waits for one, nearly.
+kill -STOP "$server"
+answers "$server" get_server_list
+ask "get_client_list $server" >"$work/asked" 2>&1 &
+asked_pid=$!
+unanswered() { ! timeout 12 bash -c "echo get_default_active_thread_percentage | partita-sim run --node $node -- nvidia-cuda-mps-control"; }
+until_true unanswered
+kill -CONT "$server"
+wait "$asked_pid" || fail "it was not answered"
+is "$(cat "$work/asked")" "$one_pid"$'\n'"$two_pid"
+answers 100.0 get_default_active_thread_percentage
+
 # With clients a server does not end, unless it must.
 answers '' "shutdown_server $server"
 answers ACTIVE "get_server_status $server"

@@ -150,6 +150,33 @@ TEST_F(ClusterTest, AnOutageIsAProblemAndOver) {
   EXPECT_EQ(changes_, 2);
 }
 
+// Nothing is listed then: that it lasts is all that says so.
+TEST_F(ClusterTest, AnOutageIsOverWhereTheWatchGoesOnForAWhile) {
+  Start();
+  api_->Put(kNode, NodeNamed("node-1"));
+  loop_.RunUntilIdle();
+  api_->ResumeWatches();
+  const auto fail = [this] {
+    api_->Fail(base::Error(base::ErrorCode::kUnavailable, "nobody answers"));
+    loop_.RunUntilIdle();
+    api_->Fail(std::nullopt);
+    loop_.RunUntilIdle();
+    EXPECT_EQ(cluster_.problem(), "nobody answers");
+  };
+  fail();
+  // What comes by a stream that may be cut at once says nothing.
+  api_->Put(kNode, NodeNamed("node-1", "y"));
+  loop_.Advance(Cluster::kWell - seconds(1));
+  EXPECT_EQ(cluster_.problem(), "nobody answers");
+  fail();
+  loop_.Advance(Cluster::kWell - seconds(1));
+  EXPECT_EQ(cluster_.problem(), "nobody answers");
+  loop_.Advance(seconds(1));
+  EXPECT_EQ(cluster_.problem(), "");
+  EXPECT_NE(lines_.find("our Node is not seen: it is tried again: over"), std::string::npos)
+      << lines_;
+}
+
 TEST_F(ClusterTest, AConditionWaitsForTheNode) {
   SetFine();
   Start();

@@ -106,6 +106,21 @@ TEST_F(LabelOutputTest, LabelsThatAreOnTheirWayAreTakenAwayToo) {
   }
 }
 
+// Nor is what was on its way somebody else's doing when it is seen at last.
+TEST_F(LabelOutputTest, LabelsThatAreAgainAsBeforeWhileOthersAreOnTheirWayAreWrittenAtOnce) {
+  for (const bool told_first : {false, true}) {
+    if (told_first) api_->TellFirst();
+    output_ = NewNodeLabels(Parts());
+    for (int i = 0; i < 4; ++i) {
+      Set(Counted("1"));
+      output_->Set(Counted("2"));
+      Set(Counted("1"));
+      EXPECT_EQ(Label(), "1");
+    }
+    EXPECT_EQ(lines_.find("somebody else writes our labels"), std::string::npos) << lines_;
+  }
+}
+
 TEST_F(LabelOutputTest, LabelsThatWereNeverThereAreGoneAtOnce) {
   output_ = NewNodeLabels(Parts());
   Set(std::nullopt);
@@ -144,6 +159,54 @@ TEST_F(LabelOutputTest, AnObjectThatIsRefusedIsAProblemUntilItIsTaken) {
   loop_.Advance(seconds(1));
   EXPECT_EQ(Feature(), "1");
   EXPECT_EQ(problem_, "");
+}
+
+// Who owns the object is asked once in the agent's life: no moment's outage decides it.
+TEST_F(LabelOutputTest, TheOwnerIsAskedForUntilTheServerSays) {
+  struct Row {
+    base::ErrorCode refused;
+    bool owned;
+  };
+  for (const Row row : {Row{base::ErrorCode::kUnavailable, true},
+                        {base::ErrorCode::kTimeout, true},
+                        {base::ErrorCode::kDenied, false}}) {
+    api_->Put("/api/v1/namespaces/gpu/pods/agent-1",
+              OutputJson(R"({"kind":"Pod","metadata":{"name":"agent-1","ownerReferences":[
+                  {"apiVersion":"apps/v1","kind":"DaemonSet","name":"agent","uid":"u-1"}]}})"));
+    output_ = NewNodeFeature(Parts(), "gpu", "agent-1");
+    api_->OnRequest([this, row](const std::string& asked) {
+      if (asked == "get pods")
+        api_->Fail(base::Error(row.refused, "not now"));
+      else
+        api_->Fail(std::nullopt);
+    });
+    Set(Counted("1"));
+    EXPECT_EQ(Feature(), row.owned ? "none" : "1");
+    EXPECT_EQ(problem_, row.owned ? "not now" : "");
+    api_->OnRequest({});
+    api_->Fail(std::nullopt);
+    loop_.Advance(seconds(1));
+    ASSERT_EQ(Feature(), "1");
+    const Value* owners = api_->At(kFeatureObject)->Find("metadata")->Find("ownerReferences");
+    EXPECT_EQ(owners != nullptr, row.owned);
+    output_.reset();
+    api_->Remove(kFeatureObject);
+    loop_.RunUntilIdle();
+  }
+}
+
+TEST_F(LabelOutputTest, AnObjectThatIsAgainAsBeforeWhileAnotherIsOnItsWayIsWrittenAtOnce) {
+  for (const bool told_first : {false, true}) {
+    if (told_first) api_->TellFirst();
+    MakeNodeFeature();
+    for (int i = 0; i < 4; ++i) {
+      Set(Counted("1"));
+      output_->Set(Counted("2"));
+      Set(Counted("1"));
+      EXPECT_EQ(Feature(), "1");
+    }
+    EXPECT_EQ(lines_.find("somebody else changes our NodeFeature"), std::string::npos) << lines_;
+  }
 }
 
 TEST_F(LabelOutputTest, WhoRemovesTheObjectAgainAndAgainIsNotHurried) {

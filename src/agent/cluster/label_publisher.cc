@@ -115,8 +115,10 @@ Rendering LabelPublisher::Render(bool ours) const {
 }
 
 void LabelPublisher::RenderSoon(net::Duration pause) {
-  // A driver that is waited for may be back.
-  if (!settles_->armed() || no_driver_) settles_->After(pause, [this] { Publish(); });
+  // A driver that is waited for may be back. Not later with each change: those that never end would
+  // put it off.
+  if (!settles_->armed() || std::exchange(waits_for_driver_, false))
+    settles_->After(pause, [this] { Publish(); });
 }
 
 // GPUs are on the bus and labelled, and no driver tells of them: one that is exchanged comes back.
@@ -131,12 +133,15 @@ bool LabelPublisher::WaitsForDriver(const Rendering& next) const {
 
 void LabelPublisher::Publish() {
   settles_->Cancel();
+  waits_for_driver_ = false;
   Rendering next = Render();
   if (WaitsForDriver(next)) {
     const base::Clock::Steady now = loop_.clock().Now();
     if (!std::exchange(no_driver_, true)) driver_gone_ = now;
-    if (now < driver_gone_ + kWithoutDriver)
+    if (now < driver_gone_ + kWithoutDriver) {
+      waits_for_driver_ = true;
       return settles_->After(driver_gone_ + kWithoutDriver - now, [this] { Publish(); });
+    }
   }
   no_driver_ = false;
   if (std::exchange(warned_, next.warnings) != next.warnings)

@@ -115,6 +115,7 @@ class LabelPublisher {
   std::vector<std::string> warned_;
   base::Clock::Steady driver_gone_{};
   bool no_driver_ = false;
+  bool waits_for_driver_ = false;  // settles_ is for the end of its minute
   std::map<LabelBackend, std::string> problems_;
   std::string problem_;
   std::unique_ptr<net::Timer> settles_, resync_;

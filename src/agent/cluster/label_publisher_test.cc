@@ -191,6 +191,17 @@ TEST_F(LabelPublisherTest, ADriverThatIsExchangedTakesNoLabelsForAMinute) {
   EXPECT_EQ(Label("nvidia.com/gpu.present"), "true");
 }
 
+// Somebody who asks for the status again and again makes a snapshot each time.
+TEST_F(LabelPublisherTest, ADriverThatIsBackIsLabelledWhileSnapshotsNeverPause) {
+  Start();
+  Set(WithoutDriver());
+  for (int i = 0; i < 10 && Count() == "1"; ++i) {
+    labels_.SetNode(Snapshot(MockNode(2)));
+    loop_.Advance(LabelPublisher::kSettles / 2);
+  }
+  EXPECT_EQ(Count(), "2");
+}
+
 TEST_F(LabelPublisherTest, AnAgentWithoutADriverLeavesTheLabelsOfTheOneBeforeForAMinute) {
   Start();
   labels_.Stop();

@@ -5,6 +5,7 @@
 
 #include "agent/cluster/contention.h"
 #include "agent/cluster/label_output.h"
+#include "kube/watch_lines.h"
 #include "service/labels/node_feature.h"
 
 namespace partita::agent {
@@ -58,14 +59,8 @@ class NodeFeature final : public LabelOutput {
     there_ = Value();
     synced_ = false;
     kube::WatchEvents events;
-    events.seen = [this](const Value& object) {
-      there_ = object;
-      if (synced_) Check();
-    };
-    events.gone = [this](const kube::ObjectName&) {
-      there_ = {};
-      Check();
-    };
+    events.seen = [this](const Value& object) { Told(object); };
+    events.gone = [this](const kube::ObjectName&) { Told({}); };
     events.synced = [this] {
       synced_ = true;
       Check();
@@ -76,6 +71,14 @@ class NodeFeature final : public LabelOutput {
         kube::FieldSelector("metadata.name",
                             service::labels::NodeFeatureName(parts_.cluster.node_name())),
         std::move(events));
+  }
+
+  // What was answered may be told once more, later.
+  void Told(const Value& object) {
+    const auto version = [](const Value& of) { return kube::MetadataOf(of, "resourceVersion"); };
+    if (version(object) != version(there_)) told_meanwhile_ = true;
+    there_ = object;
+    if (synced_) Check();
   }
 
   void Check() {
@@ -107,6 +110,7 @@ class NodeFeature final : public LabelOutput {
     if (!owners_) return FindOwners(*client, done);
     Value wanted = Wanted();
     if (!service::labels::NodeFeatureDiffers(there_, wanted)) return Ended({}, done);
+    told_meanwhile_ = false;
     const auto answered = [self = self_, done](const base::Result<Value>& object) {
       if (NodeFeature* feature = *self) feature->Written(object, done);
     };
@@ -115,6 +119,8 @@ class NodeFeature final : public LabelOutput {
   }
 
   void Written(const base::Result<Value>& object, const kube::Retrying::Done& done) {
+    // So it is, though nobody has told yet; unless what was told since is newer.
+    if (object.ok() && !told_meanwhile_) there_ = *object;
     if (object.ok()) Worked();
     // Somebody else's change is on its way to us.
     else if (object.error().code() != base::ErrorCode::kConflict)
@@ -127,7 +133,7 @@ class NodeFeature final : public LabelOutput {
     if (std::exchange(look_again_, false)) Check();
   }
 
-  // Whose pod this is. That nobody knows takes nothing from the labels.
+  // Whose pod this is. That it may not be known takes nothing from the labels.
   void FindOwners(kube::Client& client, const kube::Retrying::Done& done) {
     if (pod_.empty()) {
       owners_.emplace();
@@ -140,6 +146,12 @@ class NodeFeature final : public LabelOutput {
   }
 
   void PodRead(const base::Result<Value>& pod, const kube::Retrying::Done& done) {
+    // An object without an owner outlives an uninstalled agent: not for a server that is away.
+    if (!pod.ok() && (pod.error().code() == base::ErrorCode::kUnavailable ||
+                      pod.error().code() == base::ErrorCode::kTimeout)) {
+      Failed(pod.error());
+      return done(pod.error());
+    }
     if (!pod.ok())
       parts_.log.Warn("our pod is not read: the NodeFeature object has no owner",
                       base::ErrorFields(pod.error()));
@@ -179,8 +191,9 @@ class NodeFeature final : public LabelOutput {
   base::RepeatedFailure failure_;
   std::optional<Rendering> wanted_;
   std::optional<std::vector<service::labels::Owner>> owners_;  // absent: not looked for
-  Value there_;                                                // as it was last seen
+  Value there_;                                                // as it was last seen, or answered
   bool synced_ = false, look_again_ = false;
+  bool told_meanwhile_ = false;  // something, since what is under way was sent
   kube::Retrying writing_;
   Contention contention_;
   std::unique_ptr<kube::Watching> watching_;

@@ -34,6 +34,8 @@ class NodeLabels final : public LabelOutput {
     wanted_ = std::move(wanted);
     told_ = true;
     contention_.Anew();
+    // What is on its way may be something else than what was seen.
+    if (applying_.under_way()) applying_.Start();
     Check();
   }
 
@@ -52,16 +54,16 @@ class NodeLabels final : public LabelOutput {
     // One that comes again has lost everything, and nobody took it.
     if (node.IsNull()) contention_.Anew();
     if (!told_ || node.IsNull()) return;
+    // What is told while an apply is under way is from before it or from after it.
+    if (!applying_.at_rest()) {
+      look_again_ = true;
+      return;
+    }
     // What was sent may be there without being seen.
     const bool sent = !wanted_ && sent_;
     if (!sent && !service::labels::ApplyChanges(node, Wanted().labels, Wanted().annotations)) {
       contention_.Settled();
       if (!wanted_) parts_.events.removed();
-      return;
-    }
-    // What is told while an apply is under way is from before it or from after it.
-    if (!applying_.at_rest()) {
-      look_again_ = true;
       return;
     }
     if (contention_.Lost([this] { applying_.Start(); }) == 2)

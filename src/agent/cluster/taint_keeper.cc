@@ -38,6 +38,8 @@ void TaintKeeper::Set(std::optional<Taint> taint) {
   told_ = true;
   wanted_ = std::move(taint);
   contention_.Anew();
+  // What is on its way may be something else than what was seen.
+  if (running_ && writing_.under_way()) writing_.Start();
   Check();
 }
 

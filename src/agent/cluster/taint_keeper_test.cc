@@ -83,6 +83,17 @@ TEST_F(TaintKeeperTest, ATaintOfSomebodyElseIsNotOursToTakeAway) {
   EXPECT_EQ(Taints(), kOurTaint);
 }
 
+// The Node as it was last seen says nothing of what is on its way there.
+TEST_F(TaintKeeperTest, ATaintThatIsOnItsWayIsTakenAwayToo) {
+  for (const bool told_first : {false, true}) {
+    if (told_first) api_->TellFirst();
+    taints_.Set(ours_);
+    taints_.Set(std::nullopt);
+    loop_.RunUntilIdle();
+    EXPECT_EQ(Taints(), "[]");
+  }
+}
+
 TEST_F(TaintKeeperTest, WhoTakesItAwayAgainAndAgainIsNotHurried) {
   Set(ours_);
   int theirs = 0;

@@ -16,6 +16,7 @@ namespace {
 using base::Value;
 
 constexpr const char* kNodePath = "/api/v1/nodes/n1";
+constexpr const char* kMapsPath = "/api/v1/namespaces/gpu/configmaps";
 constexpr const char* kMapPath = "/api/v1/namespaces/gpu/configmaps/plugin";
 
 std::string Slices(int replicas) {
@@ -49,6 +50,7 @@ class AgentNamed : public AgentTest {
       api_ = client.get();
       if (label) SetLabel(*label);
       if (!map_.IsNull()) api_->Put(kMapPath, map_);
+      if (maps_fail_) api_->FailWatch(kMapsPath, maps_fail_);
       return ClusterConnection{std::move(client), "the test", "default"};
     };
     agent_.emplace(loop_, log_, Notifier(""), options);
@@ -123,6 +125,7 @@ class AgentNamed : public AgentTest {
 
   kube::testing::FakeClient* api_ = nullptr;
   Value map_;
+  std::optional<base::Error> maps_fail_;  // of their watch
 };
 
 TEST_F(AgentNamed, FollowsTheLabelAndGoesBackToTheDefault) {
@@ -277,6 +280,51 @@ TEST_F(AgentNamed, FollowsAConfigMap) {
   EXPECT_TRUE(agent_->readiness().ready()) << agent_->readiness().Text();
   PutMap({{"ts4", Slices(2)}});
   EXPECT_EQ(InForce(), "label ts4 2");
+}
+
+TEST_F(AgentNamed, SeesAConfigMapThatIsMadeAnewWithoutAnything) {
+  Configure("configMap: gpu/plugin, fallback: [empty]");
+  map_ = Map({});
+  StartWith("");
+  EXPECT_EQ(Condition().substr(0, 4), "True") << Condition();
+  api_->Remove(kMapPath);
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(Condition().starts_with("False ConfigRejected: configmap/gpu/plugin is not there"))
+      << Condition();
+  PutMap({});
+  EXPECT_EQ(Condition().substr(0, 4), "True") << Condition();
+}
+
+// Nothing is wrong as yet, and nothing is in force either.
+TEST_F(AgentNamed, SaysThatItWaitsForTheConfigMapWhereNothingWasInForce) {
+  Configure("configMap: gpu/plugin");
+  map_ = Map({{"ts4", Slices(4)}});
+  maps_fail_ = base::Error(base::ErrorCode::kUnavailable, "nobody answers");
+  StartWith("ts4");
+  EXPECT_EQ(Condition(),
+            "Unknown ConfigAwaited: waits for the API server to tell configmap/gpu/plugin, and "
+            "nothing was in force before: nobody answers");
+  EXPECT_FALSE(api_->counts().contains("create events"));
+  EXPECT_FALSE(agent_->readiness().ready());
+  api_->FailWatch(kMapsPath, std::nullopt);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(InForce(), "label ts4 4");
+  EXPECT_EQ(Condition().substr(0, 4), "True") << Condition();
+}
+
+TEST_F(AgentNamed, IsWellAgainWhereTheWatchOfTheConfigMapGoesOn) {
+  Configure("configMap: gpu/plugin");
+  map_ = Map({{"ts4", Slices(4)}});
+  StartWith("ts4");
+  api_->ResumeWatches();
+  api_->FailWatch(kMapsPath,
+                  base::Error(base::ErrorCode::kDenied, "the API server answers 403: no"));
+  loop_.RunUntilIdle();
+  EXPECT_NE(Ready(), "[+] config");
+  api_->FailWatch(kMapsPath, std::nullopt);
+  loop_.RunUntilIdle();
+  EXPECT_EQ(Ready(), "[+] config");
+  EXPECT_EQ(Condition().substr(0, 4), "True") << Condition();
 }
 
 // Whoever started it first, nothing is offered that the label might not mean.

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "config/document.h"
+#include "service/labels/taints.h"
 
 namespace partita::agent {
 namespace {
@@ -193,6 +194,9 @@ Value Agent::NamedState() const {
 
 Value Agent::NamedReport() const {
   Value report = Value::Map().Set("file", keeper_.path()).Set("overlay", keeper_.overlay());
+  if (config_.config.taints_enabled.value == "true")
+    report.Set("taint", service::labels::TaintWord(
+                            {config_.config.taints_key.value, config_.config.taints_value.value}));
   if (!ChoosesPlugin(config_.config)) return report;
   Value settings = Value::List();
   if (const std::optional<NamedConfig> in_force = named_.LastGood(config_.config)) {

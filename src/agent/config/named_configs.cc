@@ -140,10 +140,10 @@ void NamedConfigs::WatchConfigMap(const std::string& name) {
   const std::size_t slash = name.find('/');
   kube::WatchEvents events;
   events.seen = [this](const Value& object) {
-    config_map_there_ = true;
+    const bool was_there = std::exchange(config_map_there_, true);
     SeesConfigMap();
     Texts texts = kube::TextsOf(object);
-    if (texts_ == texts) return;
+    if (was_there && texts_ == texts) return;
     texts_ = std::move(texts);
     changed_();
   };

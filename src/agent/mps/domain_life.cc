@@ -24,8 +24,6 @@ constexpr int kDoublings = 5;
 constexpr seconds kBetweenLooks{30};
 constexpr seconds kUntilAskedAgain{5};
 constexpr int kMostSilences = 2;
-// Clients can write into the daemon's log what they like.
-constexpr seconds kBetweenFalseAlarms{1};
 
 // At once, since others wait for it; then after 1, 2, 4 … seconds.
 net::Duration PauseAfter(int failures) {
@@ -33,6 +31,9 @@ net::Duration PauseAfter(int failures) {
   const seconds pause(1 << std::min(failures - 2, kDoublings));
   return std::min(pause, kLongestPause);
 }
+
+// Clients can write into the daemon's log what they like, and each alarm takes processes.
+net::Duration PauseAfterFalse(int alarms) { return PauseAfter(alarms + 1); }
 
 // Of the daemon. All else failed on the way to it, or is an answer that nobody here knows: a
 // control program that is being replaced, no process to be had. That says nothing about the daemon,
@@ -94,6 +95,18 @@ void DomainLife::Run(Job::Work work) {
   if (Result<void> begun = job_.Start(std::move(work)); !begun.ok()) Fail(begun.error());
 }
 
+// What a daemon that runs is asked. That no thread is to be had now says nothing about it, and its
+// clients need not end for that: it is asked later.
+bool DomainLife::CouldRun(Job::Work work) {
+  Result<void> begun = job_.Start(std::move(work));
+  if (begun.ok()) return true;
+  unasked_.Failed(begun.error());
+  // Nor for each line of the log meanwhile.
+  look_soon_ = true;
+  LookLater(kUntilAskedAgain);
+  return false;
+}
+
 void DomainLife::Start() {
   Become(Phase::kStarting, "its daemon is being started");
   Begin();
@@ -108,6 +121,7 @@ void DomainLife::TryAgain() {
 }
 
 void DomainLife::Begin() {
+  beginning_ = true;
   Run([this, machine = machine_, domain = domain_](const std::atomic<bool>& stop) -> net::Task {
     auto running = std::make_shared<Result<Running>>(StartDaemon(machine, domain, stop));
     return [this, running] { Began(std::move(*running)); };
@@ -115,6 +129,7 @@ void DomainLife::Begin() {
 }
 
 void DomainLife::Began(Result<Running> running) {
+  beginning_ = false;
   if (stopped_) return End();
   if (!running.ok()) return Fail(running.error());
   log_.Info("MPS domain started",
@@ -176,32 +191,44 @@ void DomainLife::Fail(const base::Error& error) {
 void DomainLife::Heard(std::string_view line) {
   if (!service::mps::TellsOfFault(line)) return;
   fault_heard_ = true;
-  if (!job_.running() && running_ && !look_soon_) Look(Fault::kHeard);
+  if (!job_.running() && running_ && !look_soon_) LookForHeard();
+}
+
+void DomainLife::LookForHeard() {
+  const auto now = loop_.clock().Now();
+  if (now >= listens_from_) return Look(Fault::kHeard);
+  look_soon_ = true;
+  LookLater(listens_from_ - now);
 }
 
 void DomainLife::Look(Fault fault) {
-  fault_heard_ = false;
+  const bool heard = std::exchange(fault_heard_, false);
   look_soon_ = false;
   look_->Cancel();
-  Run([this, fault, machine = machine_, domain = domain_,
-       checked = running_->checked](const std::atomic<bool>& stop) -> net::Task {
-    const Result<std::vector<model::Pid>> faulty =
-        checked ? FindFaulty(machine, domain.name, fault, stop)
-                : CheckAndFindFaulty(machine, domain, fault, stop);
-    const bool reachable = faulty.ok() || machine.runner->Reachable().ok();
-    return [this, faulty, reachable] { Looked(faulty, reachable); };
-  });
+  const bool looks =
+      CouldRun([this, fault, machine = machine_, domain = domain_,
+                checked = running_->checked](const std::atomic<bool>& stop) -> net::Task {
+        const Result<std::vector<model::Pid>> faulty =
+            checked ? FindFaulty(machine, domain.name, fault, stop)
+                    : CheckAndFindFaulty(machine, domain, fault, stop);
+        const bool reachable = faulty.ok() || machine.runner->Reachable().ok();
+        return [this, fault, faulty, reachable] { Looked(fault, faulty, reachable); };
+      });
+  if (!looks) fault_heard_ = heard;
 }
 
 void DomainLife::LookLater(net::Duration pause) {
   look_->After(pause, [this] { Look(fault_heard_ ? Fault::kHeard : Fault::kMaybe); });
 }
 
-void DomainLife::Looked(const Result<std::vector<model::Pid>>& faulty, bool reachable) {
+void DomainLife::Looked(Fault fault,
+                        const Result<std::vector<model::Pid>>& faulty,
+                        bool reachable) {
   if (stopped_) return End();
   if (!running_) {
     return Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
   }
+  CountAlarm(fault, faulty.ok() && !faulty->empty());
   // Nobody was there to ask it: that says nothing about the daemon, which its clients have.
   if (!reachable) return LookLater(kBetweenLooks);
   if (!faulty.ok() && IsSilence(faulty.error())) return Silent(faulty.error());
@@ -219,8 +246,15 @@ void DomainLife::Looked(const Result<std::vector<model::Pid>>& faulty, bool reac
   running_->checked = true;
   if (!faulty->empty()) return Mend(*faulty);
   Become(Phase::kReady, "");
-  look_soon_ = fault_heard_;
-  LookLater(look_soon_ ? kBetweenFalseAlarms : kBetweenLooks);
+  if (fault_heard_) return LookForHeard();
+  LookLater(kBetweenLooks);
+}
+
+// Whoever writes of faults that there are not is listened to less and less.
+void DomainLife::CountAlarm(Fault fault, bool found) {
+  const bool false_alarm = fault == Fault::kHeard && !found;
+  false_alarms_ = false_alarm ? false_alarms_ + 1 : 0;
+  if (false_alarm) listens_from_ = loop_.clock().Now() + PauseAfterFalse(false_alarms_);
 }
 
 // It may have been busy: the daemon and its clients get another chance.
@@ -233,8 +267,8 @@ void DomainLife::Silent(const base::Error& error) {
 
 void DomainLife::Mend(const std::vector<model::Pid>& faulty) {
   Become(Phase::kMending, "a client's fault has ended the clients of its server");
-  Run([this, faulty, machine = machine_,
-       name = domain_.name](const std::atomic<bool>& stop) -> net::Task {
+  (void)CouldRun([this, faulty, machine = machine_,
+                  name = domain_.name](const std::atomic<bool>& stop) -> net::Task {
     const Result<void> end = EndServers(machine, name, faulty, stop);
     return [this, end, count = faulty.size()] { Mended(end, count); };
   });
@@ -284,7 +318,9 @@ void DomainLife::Stop(Stopping stopping, std::function<void(Result<void> end)> s
   again_->Cancel();
   look_->Cancel();
   Become(Phase::kStopping, "its daemon is being ended");
-  if (!job_.running()) End();
+  if (!job_.running()) return End();
+  // A start that is left halfway may leave a daemon of which nobody knows.
+  if (!beginning_) job_.AskToStop();
 }
 
 void DomainLife::End() {

@@ -65,14 +65,17 @@ class DomainLife {
  private:
   void Become(Phase phase, std::string why);
   void Run(Job::Work work);
+  [[nodiscard]] bool CouldRun(Job::Work work);
   void Begin();
   void Began(base::Result<Running> running);
   void Have(Running running);
   void Died();
   void Heard(std::string_view line);
+  void LookForHeard();
   void Look(Fault fault);
-  void Looked(const base::Result<std::vector<model::Pid>>& faulty, bool reachable);
+  void Looked(Fault fault, const base::Result<std::vector<model::Pid>>& faulty, bool reachable);
   void LookLater(net::Duration pause);
+  void CountAlarm(Fault fault, bool found);
   void Silent(const base::Error& error);
   void Mend(const std::vector<model::Pid>& faulty);
   void Mended(const base::Result<void>& end, std::size_t count);
@@ -94,8 +97,11 @@ class DomainLife {
   int failures_ = 0;
   int silences_ = 0;  // looks in a row that the daemon did not answer
   std::chrono::steady_clock::time_point ready_since_;
+  bool beginning_ = false;    // a daemon is being started
   bool fault_heard_ = false;  // since the last look
   bool look_soon_ = false;    // for that, once the pause between two is over
+  int false_alarms_ = 0;      // in a row
+  std::chrono::steady_clock::time_point listens_from_;  // to the log again, after a false alarm
   Stopping stopping_ = Stopping::kForGood;
   std::function<void(base::Result<void> end)> stopped_;
   Job job_;  // last: its thread ends first

@@ -1,14 +1,20 @@
 #include "agent/mps/domain_life.h"
 
+#include <signal.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <thread>
 
 #include <gtest/gtest.h>
 
 #include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
+#include "hw/testing/no_more_threads.h"
 #include "net/testing/fake_loop.h"
 
 namespace partita::agent::mps {
@@ -154,6 +160,37 @@ TEST_F(DomainLifeTest, ADaemonThatCannotBeAskedStaysAndThatIsToldOnce) {
   EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
 }
 
+TEST_F(DomainLifeTest, ADaemonStaysWhereNoThreadIsToBeHadToAskIt) {
+  for (int i = 0; i < 3; ++i) {
+    const hw::testing::NoMoreThreads none;
+    loop_.Advance(seconds(i == 0 ? 30 : 5));
+    loop_.RunUntilIdle();
+  }
+  EXPECT_EQ(Told("MPS domain GPU-1 cannot be asked: its daemon stays"), 1);
+  const int before = looks();
+  loop_.Advance(seconds(5));
+  loop_.RunUntil([&] { return looks() > before; });
+  UntilLooked();
+  EXPECT_EQ(Told("MPS domain GPU-1 cannot be asked: its daemon stays: over"), 1);
+  EXPECT_EQ(runner_->started(), 1U);
+  EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
+}
+
+TEST_F(DomainLifeTest, AFaultThatNoThreadCouldLookAtIsLookedAtLater) {
+  runner_->HaveServer("FAULT");
+  for (int i = 0; i < 3; ++i) Write(kFault);
+  {
+    const hw::testing::NoMoreThreads none;
+    loop_.RunUntilIdle();
+    EXPECT_EQ(loop_.ArmedTimers().front().second, seconds(5));
+  }
+  loop_.Advance(seconds(5));
+  UntilHasBeen("mending");
+  Until("ready");
+  EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
+  EXPECT_EQ(runner_->started(), 1U);
+}
+
 TEST_F(DomainLifeTest, AServerInAStateThatNobodyKnowsIsLeftAlone) {
   runner_->HaveServer("DRAINING");
   for (int i = 0; i < 3; ++i) {
@@ -197,6 +234,64 @@ TEST_F(DomainLifeTest, ALineThatSomebodyForgedChangesNothing) {
   loop_.RunUntil([&] { return looks() > before; });
   UntilLooked();
   EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
+}
+
+TEST_F(DomainLifeTest, WhoForgesLinesIsListenedToLessAndLess) {
+  const auto forge = [this] {
+    const int before = looks();
+    Write(kFault);
+    // Later ones change nothing.
+    loop_.RunUntilIdle();
+    Write(kFault);
+    loop_.RunUntilIdle();
+    return before;
+  };
+  for (const int pause : {0, 1, 2, 4, 8, 16, 30, 30}) {
+    const int before = forge();
+    if (pause != 0) {
+      EXPECT_EQ(looks(), before);
+      EXPECT_EQ(loop_.ArmedTimers().front().second, seconds(pause));
+      loop_.Advance(seconds(pause));
+    }
+    loop_.RunUntil([&] { return looks() > before && !loop_.ArmedTimers().empty(); });
+  }
+  // A real one waits as long, and then all is forgiven.
+  runner_->HaveServer("FAULT");
+  Write(kFault);
+  loop_.RunUntilIdle();
+  loop_.Advance(seconds(30));
+  UntilHasBeen("mending");
+  Until("ready");
+  UntilLooked();
+  runner_->HaveServer("FAULT");
+  phases_.clear();
+  Write(kFault);
+  UntilHasBeen("mending");
+  Until("ready");
+}
+
+TEST_F(DomainLifeTest, AFaultThatIsToldOfDuringALookIsLookedAtAfterIt) {
+  runner_->HangAt("GPU-1", "get_server_list");
+  loop_.Advance(seconds(30));
+  while (!runner_->hangs()) std::this_thread::yield();
+  Write(kFault);
+  loop_.RunUntilIdle();
+  const int before = looks();
+  runner_->GoOn();
+  loop_.RunUntil([&] { return looks() > before; });
+  UntilLooked();
+  EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
+}
+
+TEST_F(DomainLifeTest, AnEndDoesNotWaitForALook) {
+  runner_->HangAt("GPU-1", "get_server_list");
+  loop_.Advance(seconds(30));
+  while (!runner_->hangs()) std::this_thread::yield();
+  std::optional<Result<void>> end;
+  life_->Stop(Stopping::kForGood, [&](const Result<void>& how) { end = how; });
+  loop_.RunUntil([&] { return end.has_value(); });
+  EXPECT_TRUE(end->ok());
+  EXPECT_EQ(runner_->asked("quit -t 3"), 1);
 }
 
 TEST_F(DomainLifeTest, AFaultThatTheLogTellsOfIsMendedAtOnce) {
@@ -252,6 +347,25 @@ TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {
   loop_.RunUntil([&] { return runner_->started() == 2; });
   Until("ready");
   EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
+}
+
+// What answers in a pipe directory may name any process as its server.
+TEST_F(DomainLifeTest, AServerOfAnotherDirectoryLivesOn) {
+  const pid_t other = fork();
+  if (other == 0) {
+    char variable[] = "CUDA_MPS_PIPE_DIRECTORY=/elsewhere";
+    char* environment[] = {variable, nullptr};
+    execle("/bin/sleep", "nvidia-cuda-mps-server", "100", nullptr, environment);
+    _exit(127);
+  }
+  while (!OpenProgram(model::Pid(other), "nvidia-cuda-mps-server").ok()) {
+  }
+  runner_->HaveServer("ACTIVE", other);
+  const std::atomic<bool> stop = false;
+  EXPECT_TRUE(StopDaemon(machine_, "GPU-1", Stopping::kForGood, stop).ok());
+  EXPECT_EQ(waitpid(other, nullptr, WNOHANG), 0);
+  kill(other, SIGKILL);
+  EXPECT_EQ(waitpid(other, nullptr, 0), other);
 }
 
 TEST_F(DomainLifeTest, AnEndThatIsToldToStopLeavesTheRestToTheNextAgent) {

@@ -37,6 +37,16 @@ std::string WhyUntouched(const base::Error& error) {
                      error.ToString(), error.hint().empty() ? "" : "; " + error.hint());
 }
 
+// One of which nobody knows what it has may have any.
+bool MayHave(const std::map<std::string, std::vector<service::mps::Member>>& daemons,
+             const std::string& uuid) {
+  return std::any_of(daemons.begin(), daemons.end(), [&](const auto& daemon) {
+    const std::vector<service::mps::Member>& members = daemon.second;
+    return members.empty() || std::any_of(members.begin(), members.end(),
+                                          [&](const auto& member) { return member.uuid == uuid; });
+  });
+}
+
 }  // namespace
 
 struct Domains::Around {
@@ -47,6 +57,7 @@ struct Domains::Around {
 struct Domains::ModeEnds {
   std::map<std::string, std::string> failed;  // why, by the GPU's UUID
   service::mps::ModesBefore before;
+  std::optional<base::Error> unknown;  // why nothing is known of those before
 };
 
 Domains::Domains(net::Loop& loop,
@@ -85,22 +96,12 @@ void Domains::Want(std::vector<Domain> wanted, ComputeModePolicy policy, bool co
   }
   wanted_ = std::move(wanted);
   policy_ = policy;
-  if (busy_) {
-    again_ = true;
-  } else if (looked_) {
-    Reconcile();
-  } else {
-    LookAround();
-  }
+  if (busy_ || looked_) return ReconcileSoon();
+  LookAround();
 }
 
 void Domains::ModesForgotten() {
-  if (!looked_) return;
-  if (busy_) {
-    again_ = true;
-  } else {
-    Reconcile();
-  }
+  if (looked_) ReconcileSoon();
 }
 
 void Domains::LookAround() {
@@ -147,8 +148,9 @@ void Domains::Looked(Around around) {
 std::vector<Found> Domains::FoundNow() const {
   std::vector<Found> found;
   for (const auto& [name, seen] : left_) found.push_back(seen.found);
-  // Whatever they do now, they bring about their domain.
+  // Whatever they do now, they bring about their domain, but for those that end.
   for (const auto& [name, life] : lives_) {
+    if (ending_.contains(name)) continue;
     found.push_back({.name = name, .running = true, .parameters = life->domain()});
   }
   return found;
@@ -169,6 +171,19 @@ void Domains::TellKept(const std::vector<Domain>& before) {
   }
 }
 
+void Domains::TellStep(const Step& step) {
+  log_.Info("MPS domain: " + std::string(ToString(step.kind)), {{LogKey::kStep, step.name}});
+}
+
+void Domains::ReconcileSoon() {
+  if (busy_) {
+    again_ = true;
+  } else {
+    Reconcile();
+  }
+}
+
+// Daemons end beside this, each by itself: with each end it is asked again what is to be done.
 void Domains::Reconcile() {
   busy_ = true;
   again_ = false;
@@ -183,82 +198,96 @@ void Domains::Reconcile() {
   plan_ = Decide();
   TellKept(kept);
   steps_ = plan_.steps;
-  for (const Step& step : steps_) {
-    if (step.kind != Step::Kind::kKeep) {
-      log_.Info("MPS domain: " + std::string(ToString(step.kind)), {{LogKey::kStep, step.name}});
-    }
-  }
-  EndThose(steps_);
+  EndThose();
+  std::erase_if(steps_, [this](const Step& step) { return WaitsForAnEnd(step); });
+  ChangeModes();
 }
 
-void Domains::EndThose(const std::vector<Step>& steps) {
-  std::vector<std::pair<DomainLife*, Stopping>> ends;
-  for (const Step& step : steps) {
+void Domains::EndThose() {
+  const bool once_more = std::exchange(end_stayed_, false);
+  for (const Step& step : steps_) {
     const bool again = step.kind == Step::Kind::kRestart;
     if (step.kind != Step::Kind::kStop && !again) continue;
-    const auto left = left_.find(step.name);
-    if (left != left_.end()) {
-      // One of an earlier agent: it is ended as one of ours.
-      Domain named = left->second.found.parameters.value_or(Domain());
-      named.name = step.name;
-      const auto stayed = stayed_.find(step.name);
-      if (stayed != stayed_.end()) named.members = stayed->second;
-      NewLife(named);
-      left_.erase(left);
+    if (stayed_.contains(step.name) && !once_more) {
+      try_again_ = true;
+    } else {
+      End(step, again ? Stopping::kToStartAgain : Stopping::kForGood);
     }
-    ends.emplace_back(lives_.at(step.name).get(),
-                      again ? Stopping::kToStartAgain : Stopping::kForGood);
   }
-  ending_ = ends.size();
-  for (const auto& [life, stopping] : ends) {
-    life->Stop(stopping, [this, name = life->domain().name](const Result<void>& end) {
-      // Not from within the life that goes.
-      loop_.Post([this, name, end, alive = std::weak_ptr<bool>(alive_)] {
-        if (!alive.expired()) EndOf(name, end);
-      });
+}
+
+void Domains::End(const Step& step, Stopping stopping) {
+  const std::string& name = step.name;
+  if (!stayed_.contains(name)) TellStep(step);
+  const auto left = left_.find(name);
+  if (left != left_.end()) {
+    // One of an earlier agent: it is ended as one of ours.
+    Domain named = left->second.found.parameters.value_or(Domain());
+    named.name = name;
+    const auto stayed = stayed_.find(name);
+    if (stayed != stayed_.end()) named.members = stayed->second;
+    NewLife(named);
+    left_.erase(left);
+  }
+  DomainLife& life = *lives_.at(name);
+  ending_[name] = life.domain().members;
+  life.Stop(stopping, [this, name](const Result<void>& end) {
+    // Not from within the life that goes.
+    loop_.Post([this, name, end, alive = std::weak_ptr<bool>(alive_)] {
+      if (!alive.expired()) EndOf(name, end);
     });
-  }
-  if (ends.empty()) ChangeModes();
+  });
 }
 
 void Domains::EndOf(const std::string& name, const Result<void>& end) {
+  std::vector<service::mps::Member> members = std::move(ending_.extract(name).mapped());
+  const auto failure = end_failures_.try_emplace(name, log_, "an MPS domain does not end").first;
   if (!end.ok()) {
-    log_.Error("an MPS domain did not end: tried again later",
-               {{LogKey::kStep, name}, {LogKey::kError, end.error().ToString()}});
+    failure->second.Failed(end.error(), {{LogKey::kStep, name}}, base::LogLevel::kError);
     // As one that somebody else left: it goes before another begins there.
     Seen stayed;
     stayed.found.name = name;
     stayed.found.running = true;
     left_.insert_or_assign(name, std::move(stayed));
-    stayed_[name] = lives_.at(name)->domain().members;
-    try_again_ = true;
+    stayed_[name] = std::move(members);
   } else {
+    failure->second.Succeeded({{LogKey::kStep, name}});
+    end_failures_.erase(failure);
     stayed_.erase(name);
   }
   lives_.erase(name);
   changed_();
-  if (--ending_ == 0) ChangeModes();
+  ReconcileSoon();
 }
 
-// Not beside a daemon that has not ended: others would come in next to its server. One of which
-// nobody knows what it has may have any.
-bool Domains::MayRestore(const std::string& gpu) const {
-  return std::none_of(stayed_.begin(), stayed_.end(), [&](const auto& stayed) {
-    const std::vector<service::mps::Member>& members = stayed.second;
-    return members.empty() || std::any_of(members.begin(), members.end(),
-                                          [&](const auto& member) { return member.uuid == gpu; });
-  });
+// Beside a server that is still there another would not get the GPU, and others would come in.
+bool Domains::WaitsForAnEnd(const Step& step) const {
+  if (step.kind == Step::Kind::kKeep) return false;
+  if (step.kind == Step::Kind::kRestoreMode) return MayHave(ending_, step.name);
+  const std::vector<service::mps::Member>& members = step.domain.members;
+  return ending_.contains(step.name) ||
+         std::any_of(members.begin(), members.end(),
+                     [&](const auto& member) { return MayHave(ending_, member.uuid); });
 }
 
-void Domains::ChangeModes() {
+// Nor beside one that did not end.
+std::vector<Step> Domains::ModesToRestore() {
   std::vector<Step> restored;
+  for (const Step& step : steps_) {
+    if (step.kind != Step::Kind::kRestoreMode) continue;
+    if (MayHave(stayed_, step.name)) {
+      try_again_ = true;
+      continue;
+    }
+    if (!mode_failures_.contains(step.name)) TellStep(step);
+    restored.push_back(step);
+  }
+  return restored;
+}
+
+std::vector<service::mps::Member> Domains::ToBeExclusive() const {
   std::vector<service::mps::Member> exclusive;
   for (const Step& step : steps_) {
-    if (step.kind == Step::Kind::kRestoreMode && !MayRestore(step.name)) {
-      try_again_ = true;
-    } else if (step.kind == Step::Kind::kRestoreMode) {
-      restored.push_back(step);
-    }
     for (const service::mps::Member& member : step.domain.members) {
       // What is held stays as it was made, whatever the policy is now.
       const bool wanted = step.held ? modes_before_.contains(member.uuid)
@@ -266,41 +295,79 @@ void Domains::ChangeModes() {
       if (wanted && !member.mig) exclusive.push_back(member);
     }
   }
-  if (modes_unknown_ || (restored.empty() && exclusive.empty())) {
-    mode_problems_.clear();
-    for (const auto& member : exclusive)
-      mode_problems_[member.uuid] = WhyUntouched(*modes_unknown_);
-    return BeginThose();
+  return exclusive;
+}
+
+void Domains::ChangeModes() {
+  const std::vector<Step> restored = ModesToRestore();
+  const std::vector<service::mps::Member> exclusive = ToBeExclusive();
+  const bool unknown = modes_unknown_.has_value();
+  if (!unknown && restored.empty() && exclusive.empty()) {
+    return ChangedModes({.failed = {}, .before = modes_before_, .unknown = {}});
   }
-  const Result<void> begun = job_.Start([this, restored, exclusive](const auto&) -> net::Task {
-    ModeEnds ends;
-    for (const Step& step : restored) {
-      const Result<void> end = modes_.Restore(step.name);
-      if (!end.ok()) ends.failed[step.name] = WhyNotRestored(step, end.error());
-    }
-    for (const auto& member : exclusive) {
-      const Result<void> end = modes_.MakeExclusive(member.uuid, member.pci);
-      if (!end.ok()) ends.failed[member.uuid] = WhyNotExclusive(end.error());
-    }
-    ends.before = modes_.before();
-    return [this, ends] { ChangedModes(ends); };
-  });
+  const Result<void> begun =
+      job_.Start([this, restored, exclusive, unknown](const auto&) -> net::Task {
+        return [this, ends = Change(restored, exclusive, unknown)] { ChangedModes(ends); };
+      });
   if (begun.ok()) return;
-  ModeEnds none{.failed = {}, .before = modes_before_};
+  ModeEnds none{.failed = {}, .before = modes_before_, .unknown = modes_unknown_};
   for (const Step& step : restored) none.failed[step.name] = WhyNotRestored(step, begun.error());
   for (const auto& member : exclusive) none.failed[member.uuid] = WhyNotExclusive(begun.error());
   ChangedModes(none);
 }
 
-void Domains::ChangedModes(const ModeEnds& ends) {
-  modes_before_ = ends.before;
-  mode_problems_ = ends.failed;
-  for (const auto& [gpu, why] : mode_problems_) {
-    log_.Error("the compute mode of a GPU is not as MPS needs it: tried again later",
-               {{LogKey::kGpu, gpu}, {LogKey::kError, why}});
+// On the job's thread.
+Domains::ModeEnds Domains::Change(const std::vector<Step>& restored,
+                                  const std::vector<service::mps::Member>& exclusive,
+                                  bool unknown) {
+  ModeEnds ends;
+  // Somebody may have seen to the file.
+  if (unknown) {
+    const Result<service::mps::ModesBefore> loaded = modes_.Load();
+    if (!loaded.ok()) {
+      for (const auto& member : exclusive) ends.failed[member.uuid] = WhyUntouched(loaded.error());
+      ends.unknown = loaded.error();
+      return ends;
+    }
   }
-  try_again_ = try_again_ || !ends.failed.empty();
+  for (const Step& step : restored) {
+    const Result<void> end = modes_.Restore(step.name);
+    if (!end.ok()) ends.failed[step.name] = WhyNotRestored(step, end.error());
+  }
+  for (const auto& member : exclusive) {
+    const Result<void> end = modes_.MakeExclusive(member.uuid, member.pci);
+    if (!end.ok()) ends.failed[member.uuid] = WhyNotExclusive(end.error());
+  }
+  ends.before = modes_.before();
+  return ends;
+}
+
+void Domains::ChangedModes(const ModeEnds& ends) {
+  if (modes_unknown_ && !ends.unknown) {
+    log_.Info("compute modes before MPS are known again");
+    // What they say is still to be put back.
+    again_ = true;
+  }
+  modes_before_ = ends.before;
+  modes_unknown_ = ends.unknown;
+  mode_problems_ = ends.failed;
+  TellModes();
+  try_again_ = try_again_ || modes_unknown_ || !mode_problems_.empty();
   BeginThose();
+}
+
+// Once each, though they are tried every so often.
+void Domains::TellModes() {
+  for (auto& [gpu, failure] : mode_failures_) {
+    if (!mode_problems_.contains(gpu)) failure.Succeeded({{LogKey::kGpu, gpu}});
+  }
+  std::erase_if(mode_failures_,
+                [this](const auto& failure) { return !mode_problems_.contains(failure.first); });
+  for (const auto& [gpu, why] : mode_problems_) {
+    mode_failures_.try_emplace(gpu, log_, "the compute mode of a GPU is not as MPS needs it")
+        .first->second.Failed(base::Error(base::ErrorCode::kUnavailable, why),
+                              {{LogKey::kGpu, gpu}}, base::LogLevel::kError);
+  }
 }
 
 void Domains::BeginThose() {
@@ -311,6 +378,7 @@ void Domains::BeginThose() {
     if (step.kind == Step::Kind::kKeep && left != left_.end() && left->second.running) {
       life.Adopt(*std::move(left->second.running));
     } else {
+      if (step.kind == Step::Kind::kStart) TellStep(step);
       life.Start();
     }
     left_.erase(step.name);
@@ -320,10 +388,8 @@ void Domains::BeginThose() {
   if (again_) return Reconcile();
   if (try_again_) {
     modes_again_->After(kUntilTriedAgain, [this] {
-      if (busy_)
-        again_ = true;
-      else
-        Reconcile();
+      end_stayed_ = true;
+      ReconcileSoon();
     });
   }
   RemoveLeft();
@@ -379,6 +445,14 @@ void Domains::TryAgain() {
     LookAround();
   }
   for (const auto& [name, life] : lives_) life->TryAgain();
+}
+
+std::map<std::string, Domain> Domains::ready() const {
+  std::map<std::string, Domain> ready;
+  for (const auto& [name, life] : lives_) {
+    if (life->condition().phase == Phase::kReady) ready.emplace(name, life->domain());
+  }
+  return ready;
 }
 
 std::map<std::string, Condition> Domains::conditions() const {

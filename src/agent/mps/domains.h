@@ -33,9 +33,10 @@ class Domains {
   ~Domains();
 
   // These and no others, from now on. The first call looks at what earlier agents left. GPUs are
-  // made exclusive before their daemon starts, and are as before when it has ended. What is held
-  // stays; told the same again, it asks whether that is still so. Not `complete`: there may be
-  // others, and none that runs is ended.
+  // made exclusive before their daemon starts, and are as before when it has ended. A daemon that
+  // is slow to end holds up what needs its devices, and nothing else. What is held stays; told the
+  // same again, it asks whether that is still so. Not `complete`: there may be others, and none
+  // that runs is ended.
   void Want(std::vector<service::mps::Domain> wanted,
             service::mps::ComputeModePolicy policy,
             bool complete = true);
@@ -52,6 +53,8 @@ class Domains {
 
   // By name; of those that are wanted, and of those that are still being ended.
   [[nodiscard]] std::map<std::string, Condition> conditions() const;
+  // With what they were started, of those that are ready.
+  [[nodiscard]] std::map<std::string, service::mps::Domain> ready() const;
   // As service::mps::Plan has them.
   [[nodiscard]] const std::vector<service::mps::Domain>& kept() const { return plan_.kept; }
   [[nodiscard]] const std::map<std::string, std::string>& waiting() const { return plan_.waiting; }
@@ -62,10 +65,12 @@ class Domains {
   // Why nothing can be brought about; empty: it can.
   [[nodiscard]] const std::string& problem() const { return problem_; }
   // Nothing is being looked at or ended any more.
-  [[nodiscard]] bool settled() const { return !busy_; }
+  [[nodiscard]] bool settled() const { return !busy_ && ending_.empty(); }
 
  private:
   using Lives = std::map<std::string, std::unique_ptr<DomainLife>>;
+  // Devices of daemons, by domain; none: nobody knows which.
+  using Devices = std::map<std::string, std::vector<service::mps::Member>>;
 
   struct Around;  // what a look found
   struct ModeEnds;
@@ -74,11 +79,20 @@ class Domains {
   [[nodiscard]] service::mps::Plan Decide() const;
   void Reconcile();
   void TellKept(const std::vector<service::mps::Domain>& before);
-  void EndThose(const std::vector<service::mps::Step>& steps);
+  void ReconcileSoon();
+  void TellStep(const service::mps::Step& step);
+  void EndThose();
+  void End(const service::mps::Step& step, Stopping stopping);
   void EndOf(const std::string& name, const base::Result<void>& end);
-  [[nodiscard]] bool MayRestore(const std::string& gpu) const;
+  [[nodiscard]] bool WaitsForAnEnd(const service::mps::Step& step) const;
+  [[nodiscard]] std::vector<service::mps::Step> ModesToRestore();
+  [[nodiscard]] std::vector<service::mps::Member> ToBeExclusive() const;
   void ChangeModes();
+  [[nodiscard]] ModeEnds Change(const std::vector<service::mps::Step>& restored,
+                                const std::vector<service::mps::Member>& exclusive,
+                                bool unknown);
   void ChangedModes(const ModeEnds& ends);
+  void TellModes();
   void BeginThose();
   void RemoveLeft();
   void EndRemoving(const Removed& removed);
@@ -94,6 +108,7 @@ class Domains {
   service::mps::ModesBefore modes_before_;
   std::optional<base::Error> modes_unknown_;  // why; none is changed then
   std::map<std::string, std::string> mode_problems_;
+  std::map<std::string, base::RepeatedFailure> mode_failures_;  // by GPU
   std::optional<std::vector<service::mps::Domain>> wanted_;
   service::mps::ComputeModePolicy policy_ = service::mps::ComputeModePolicy::kUnchanged;
   bool looked_ = false;
@@ -103,13 +118,14 @@ class Domains {
   std::map<std::string, Seen> left_;       // by earlier agents, not yet adopted or ended
   service::mps::Plan plan_;                // the last
   std::vector<service::mps::Step> steps_;  // of it, while they are being done
-  // Did not end, by name: as far as is known what they have, or nothing.
-  std::map<std::string, std::vector<service::mps::Member>> stayed_;
+  Devices ending_;                         // of those that are being ended
+  Devices stayed_;                         // of those that did not end
+  std::map<std::string, base::RepeatedFailure> end_failures_;  // by domain
   std::optional<std::set<std::string>> mig_;
   std::set<std::string> left_alone_;  // when it was last looked for what is left
-  std::size_t ending_ = 0;            // how many daemons are being ended
   bool complete_ = true;
-  bool try_again_ = false;  // something did not end, or a mode could not be changed
+  bool end_stayed_ = false;  // it is time to end those once more
+  bool try_again_ = false;   // something did not end, or a mode could not be changed
   std::unique_ptr<net::Timer> look_again_, modes_again_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Lives lives_;

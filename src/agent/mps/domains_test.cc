@@ -2,10 +2,15 @@
 
 #include <stdlib.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <map>
 #include <mutex>
+#include <optional>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -29,8 +34,7 @@ class DomainsTest : public ::testing::Test {
     ASSERT_NE(mkdtemp(directory_.data()), nullptr);
     machine_ = {
         .root = std::string(directory_.data()) + "/mps", .boot_id = "boot", .runner = runner_};
-    domains_ = std::make_unique<Domains>(
-        loop_, log_, machine_, Modes(), [] {}, [this] { return holders_; });
+    NewDomains();
   }
   void TearDown() override {
     domains_.reset();
@@ -48,6 +52,26 @@ class DomainsTest : public ::testing::Test {
                SetMode(gpu.bus, mode);
                return {};
              }}};
+  }
+  // As another agent does.
+  void NewDomains() {
+    domains_.reset();
+    domains_ = std::make_unique<Domains>(
+        loop_, log_, machine_, Modes(), [] {}, [this] { return holders_; });
+  }
+  [[nodiscard]] std::optional<Phase> PhaseOf(const std::string& name) const {
+    const std::map<std::string, Condition> conditions = domains_->conditions();
+    const auto found = conditions.find(name);
+    return found == conditions.end() ? std::nullopt : std::optional(found->second.phase);
+  }
+  void UntilHangs() {
+    while (!runner_->hangs()) loop_.RunUntilIdle();
+    loop_.RunUntilIdle();
+  }
+  [[nodiscard]] std::ptrdiff_t Told(std::string_view text) const {
+    return std::count_if(told_.begin(), told_.end(), [&](const std::string& line) {
+      return line.find(text) != std::string::npos;
+    });
   }
   static service::mps::Domain DomainOf(std::uint8_t number) {
     service::mps::Domain domain;
@@ -78,7 +102,8 @@ class DomainsTest : public ::testing::Test {
 
   std::array<char, 32> directory_ = {"/tmp/partita-mps.XXXXXX"};
   net::testing::FakeLoop loop_;
-  base::Log log_{loop_.clock(), [](std::string_view) {}};
+  std::vector<std::string> told_;
+  base::Log log_{loop_.clock(), [this](std::string_view line) { told_.emplace_back(line); }};
   std::shared_ptr<testing::ScriptedRunner> runner_ = std::make_shared<testing::ScriptedRunner>();
   Machine machine_;
   service::mps::Holders holders_;
@@ -108,6 +133,123 @@ TEST_F(DomainsTest, AGpuStaysExclusiveBesideADaemonThatDoesNotEnd) {
   EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
 }
 
+TEST_F(DomainsTest, ASlowEndHoldsUpWhatNeedsItsDevicesAndNothingElse) {
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  runner_->HangAt("GPU-1", "quit");
+  // Another GPU, and a domain of another name of the same one.
+  service::mps::Domain successor = DomainOf(1);
+  successor.name = "nvidia.com_gpu";
+  domains_->Want({DomainOf(2), successor}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] { return PhaseOf("GPU-2") == Phase::kReady; });
+  UntilHangs();
+  EXPECT_EQ(ModeOf(2), ComputeMode::kExclusiveProcess);
+  EXPECT_EQ(PhaseOf("GPU-1"), Phase::kStopping);
+  EXPECT_EQ(PhaseOf("nvidia.com_gpu"), std::nullopt);
+
+  // Nor is what is wanted meanwhile held up; the mode is as before when the daemon has gone.
+  domains_->Want({DomainOf(3)}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] {
+    return PhaseOf("GPU-3") == Phase::kReady && !PhaseOf("GPU-2") &&
+           ModeOf(2) == ComputeMode::kDefault;
+  });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  domains_->Want({DomainOf(3), successor}, ComputeModePolicy::kExclusive);
+  runner_->GoOn();
+  UntilReady(2);
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  EXPECT_FALSE(PhaseOf("GPU-1").has_value());
+  domains_->Want({}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
+TEST_F(DomainsTest, AModeComesBackWhenItsDaemonHasEndedNotBefore) {
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  runner_->HangAt("GPU-1", "quit");
+  domains_->Want({}, ComputeModePolicy::kExclusive);
+  UntilHangs();
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  EXPECT_FALSE(domains_->settled());
+  runner_->GoOn();
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
+// A daemon of which nobody knows what it has may have any GPU.
+TEST_F(DomainsTest, NoModeComesBackBesideAStrangeDaemonThatDoesNotEnd) {
+  domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kExclusive);
+  UntilReady(2);
+  NewDomains();
+  RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-2"));
+  ASSERT_TRUE(
+      testing::Append(service::mps::DirectoriesOf(machine_.root, "GPU-2").pipe + "/control", ""));
+  runner_->FailAt("quit", ErrorCode::kIo);
+  domains_->Want({}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(runner_->asked("quit -t 3"), 2);
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  EXPECT_EQ(ModeOf(2), ComputeMode::kExclusiveProcess);
+  runner_->FailAt("", std::nullopt);
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+  EXPECT_EQ(ModeOf(2), ComputeMode::kDefault);
+}
+
+TEST_F(DomainsTest, WhatDoesNotEndIsToldOnce) {
+  refused_ = true;
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-1"));
+  runner_->FailAt("quit", ErrorCode::kIo);
+  domains_->Want({DomainOf(2)}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  for (int i = 2; i < 5; ++i) {
+    loop_.Advance(seconds(30));
+    loop_.RunUntil([&] { return runner_->asked("quit -t 3") == i && domains_->settled(); });
+  }
+  EXPECT_EQ(Told("an MPS domain does not end"), 1);
+  EXPECT_EQ(Told("MPS domain: stop"), 1);
+  // Of each GPU.
+  EXPECT_EQ(Told("error the compute mode of a GPU is not as MPS needs it"), 2);
+  runner_->FailAt("", std::nullopt);
+  refused_ = false;
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(Told("an MPS domain does not end: over, it works again"), 1);
+  EXPECT_EQ(Told("the compute mode of a GPU is not as MPS needs it: over, it works again"), 2);
+}
+
+// The old one may be there until then.
+TEST_F(DomainsTest, NoModeComesBackBeforeTheSuccessorOfADaemonIsReady) {
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  const service::mps::Directories directories = service::mps::DirectoriesOf(machine_.root, "GPU-1");
+  RemoveRecord(directories);
+  ASSERT_TRUE(testing::Append(directories.pipe + "/control", ""));
+  runner_->FailAt("quit", ErrorCode::kIo);
+  service::mps::Domain successor = DomainOf(1);
+  successor.memory = {model::Mebibytes(2049)};
+  domains_->Want({successor}, ComputeModePolicy::kUnchanged);
+  const auto until_waiting = [this] {
+    loop_.RunUntil([&] { return domains_->settled() && PhaseOf("GPU-1") == Phase::kWaiting; });
+  };
+  until_waiting();
+  for (int i = 0; i < 2; ++i) {
+    loop_.Advance(seconds(30));
+    until_waiting();
+    EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  }
+  runner_->FailAt("", std::nullopt);
+  loop_.Advance(seconds(30));
+  UntilReady(1);
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
 TEST_F(DomainsTest, AModeThatTheDriverForgotIsSetAgain) {
   domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
   UntilReady(1);
@@ -128,6 +270,16 @@ TEST_F(DomainsTest, AModeThatTheDriverForgotIsSetAgain) {
   holders_.shares.clear();
   domains_->Want({}, ComputeModePolicy::kUnchanged);
   loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+}
+
+TEST_F(DomainsTest, AGpuThatWasNotExclusiveIsNotForThoseWhoHoldItsShares) {
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kUnchanged);
+  UntilReady(1);
+  holders_.shares = {"GPU-1"};
+  domains_->Want({}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  ASSERT_EQ(domains_->kept().size(), 1U);
   EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
 }
 
@@ -173,6 +325,37 @@ TEST_F(DomainsTest, ModesThatNobodyRemembersAreLeftAloneAndThatIsTold) {
                     "what is wrong, then remove the file"}};
   EXPECT_EQ(domains_->mode_problems(), told);
   EXPECT_EQ(ModeOf(1), ComputeMode::kDefault);
+
+  // As the hint has it.
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(domains_->mode_problems(), told);
+  ASSERT_TRUE(base::RemoveTree(path).ok());
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(domains_->mode_problems(), (std::map<std::string, std::string>()));
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  EXPECT_EQ(Told("compute modes before MPS are known again"), 1);
+}
+
+TEST_F(DomainsTest, ModesThatAreKnownAgainArePutBack) {
+  const std::string path = std::string(directory_.data()) + "/modes";
+  domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
+  UntilReady(1);
+  const base::Result<std::string> good = base::ReadFile(path);
+  ASSERT_TRUE(good.ok());
+  domains_->Want({}, ComputeModePolicy::kUnchanged);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  SetMode(1, ComputeMode::kExclusiveProcess);
+  ASSERT_TRUE(
+      base::WriteState({.path = path, .name = "mps-modes", .version = 1}, R"({"gpus": []})").ok());
+  NewDomains();
+  domains_->Want({}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
+  ASSERT_TRUE(base::WriteFile(path, *good, 0600).ok());
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled() && ModeOf(1) == ComputeMode::kDefault; });
 }
 
 TEST_F(DomainsTest, TheDirectoryOfAMigDeviceGoesWithItWhenNobodyHoldsIt) {

@@ -17,6 +17,7 @@ base::Result<void> Job::Start(Work work) {
   PARTITA_CHECK(!running_);
   // The one before has posted its end: it is at its last instruction.
   if (thread_.joinable()) thread_.join();
+  stop_ = false;
   const std::weak_ptr<bool> alive = alive_;
   TRY(thread, hw::nvml::TryQuietThread("mps", [this, alive, &loop = loop_, work = std::move(work)] {
         net::Task end = work(stop_);

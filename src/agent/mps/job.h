@@ -23,7 +23,8 @@ class Job {
   // Tells the one that runs to stop, and waits for it; its end is told to nobody.
   ~Job();
 
-  // Only before its end: where there are several, none waits for the others' patience.
+  // The one that runs: it ends as soon as it can. Before the ends of several jobs, so that none
+  // waits for the others' patience.
   void AskToStop() { stop_ = true; }
 
   [[nodiscard]] bool running() const { return running_; }

@@ -48,17 +48,15 @@ void LogTail::Read() {
   std::array<char, 4096> buffer;
   while (read(inotify_.get(), buffer.data(), buffer.size()) > 0) {
   }
+  // Somebody else may have emptied it, and written since.
+  struct stat about {};
+  if (fstat(file_.get(), &about) == 0 && about.st_size < at_) at_ = 0;
   ssize_t count = 0;
   while ((count = pread(file_.get(), buffer.data(), buffer.size(), at_)) > 0) {
     at_ += count;
     rest_.append(buffer.data(), static_cast<std::size_t>(count));
   }
-  struct stat about {};
-  if (fstat(file_.get(), &about) == 0 && (about.st_size > kMostLog || about.st_size < at_)) {
-    // Somebody else may have emptied it.
-    if (about.st_size > kMostLog) (void)!ftruncate(file_.get(), 0);
-    at_ = 0;
-  }
+  if (at_ > kMostLog && ftruncate(file_.get(), 0) == 0) at_ = 0;
   std::string text = std::exchange(rest_, "");
   std::size_t begin = 0;
   std::vector<std::string> lines;

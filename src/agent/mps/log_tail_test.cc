@@ -69,6 +69,17 @@ TEST_F(LogTailTest, ALogThatGrowsIsEmptiedAndGoesOn) {
   EXPECT_EQ(lines_.back(), "after");
 }
 
+TEST_F(LogTailTest, ALogThatSomebodyElseEmptiedIsReadFromItsFront) {
+  ASSERT_TRUE(tail_.Start(path_).ok());
+  Write("a line of some length\n");
+  Hear(1);
+  // Seen at once, as one change.
+  ASSERT_EQ(truncate(path_.c_str(), 0), 0);
+  Write("two\n");
+  Hear(2);
+  EXPECT_EQ(lines_.back(), "two");
+}
+
 TEST_F(LogTailTest, SaysWhatCannotBeWatched) {
   const base::Result<void> start = tail_.Start(path_ + ".none");
   ASSERT_FALSE(start.ok());

@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "hw/compute_mode.h"
+#include "service/mps/strangers.h"
 
 namespace partita::agent::mps {
 namespace {
@@ -63,6 +64,29 @@ void MpsService::SetSession(std::uint64_t session) {
   if (another && domains_) domains_->ModesForgotten();
 }
 
+void MpsService::SetInventory(std::shared_ptr<const model::Inventory> inventory) {
+  inventory_ = std::move(inventory);
+  std::map<std::string, std::string> now = Strangers();
+  for (const auto& [name, who] : now) {
+    const auto before = strangers_.find(name);
+    if (before != strangers_.end() && before->second == who) continue;
+    log_.Warn("MPS domain: somebody is beside it",
+              {{base::LogKey::kStep, name}, {base::LogKey::kError, who}});
+  }
+  strangers_ = std::move(now);
+}
+
+// While its daemon was away a program gets a device without MPS, and a daemon says nothing of it.
+std::map<std::string, std::string> MpsService::Strangers() const {
+  std::map<std::string, std::string> all;
+  if (!domains_ || !inventory_) return all;
+  for (const auto& [name, domain] : domains_->ready()) {
+    std::string who = service::mps::TellOfStrangers(StrangersOn(domain, *inventory_));
+    if (!who.empty()) all.emplace(name, std::move(who));
+  }
+  return all;
+}
+
 void MpsService::HaveMigDevices(const std::optional<std::set<std::string>>& uuids) {
   std::optional<std::set<std::string>> names;
   if (uuids) names.emplace();
@@ -85,6 +109,8 @@ void MpsService::Stop() {
   wanted_.clear();
   mig_.reset();
   session_ = 0;
+  inventory_.reset();
+  strangers_.clear();
   problem_.clear();
 }
 
@@ -189,6 +215,12 @@ std::vector<model::MpsDomain> MpsService::Report() const {
   if (domains_) {
     for (const Domain& domain : domains_->kept()) add(domain, true);
     AddModeProblems(all);
+    for (const auto& [name, who] : Strangers()) {
+      const auto domain = all.find(name);
+      if (domain == all.end()) continue;
+      std::string& warning = domain->second.warning;
+      warning += (warning.empty() ? "" : "; ") + who;
+    }
   }
   std::vector<model::MpsDomain> report;
   report.reserve(all.size());

@@ -15,6 +15,7 @@
 #include "base/log.h"
 #include "base/value.h"
 #include "hw/nvml/driver.h"
+#include "model/inventory.h"
 #include "model/mps_domain.h"
 #include "net/loop.h"
 
@@ -54,6 +55,8 @@ class MpsService {
   void SetOptions(MpsOptions options);
   // With the driver, as a Snapshot has it: another one may have forgotten the GPUs' modes.
   void SetSession(std::uint64_t session);
+  // Who computes on the devices of domains.
+  void SetInventory(std::shared_ptr<const model::Inventory> inventory);
   // As Domains::HaveMigDevices, by UUID.
   void HaveMigDevices(const std::optional<std::set<std::string>>& uuids);
   // What failed may work now.
@@ -80,6 +83,7 @@ class MpsService {
   void Bring();
   void Make();
   void AddModeProblems(std::map<std::string, model::MpsDomain>& all) const;
+  [[nodiscard]] std::map<std::string, std::string> Strangers() const;
   [[nodiscard]] std::string WhyNot(const std::string& name) const;
   [[nodiscard]] bool LeftSomething() const;
 
@@ -95,7 +99,9 @@ class MpsService {
   bool complete_ = true;
   std::optional<std::set<std::string>> mig_;
   std::uint64_t session_ = 0;  // the last there was; 0: none yet
-  std::string problem_;        // why none can be started
+  std::shared_ptr<const model::Inventory> inventory_;
+  std::map<std::string, std::string> strangers_;  // that were told, by domain
+  std::string problem_;                           // why none can be started
   std::unique_ptr<net::Timer> again_;
   std::unique_ptr<Domains> domains_;
 };

@@ -16,6 +16,7 @@
 #include "model/unread.h"
 #include "service/explain/model_node.h"
 #include "service/inventory/node_facts.h"
+#include "service/labels/clearing.h"
 
 namespace partita::cli {
 namespace {
@@ -24,12 +25,14 @@ using base::Error;
 using base::ErrorCode;
 using base::Value;
 using service::device_plugin::Report;
+using service::labels::Taint;
 
 constexpr std::chrono::seconds kReportPatience{5};
 
 // How GPUs are handed out where no agent says.
 struct PluginSettings {
   config::PluginConfig config;
+  std::optional<Taint> taint;
   std::vector<config::OfferRule> rules;
   bool offered_by_default = true;
 };
@@ -40,6 +43,8 @@ base::Result<PluginSettings> ReadSettings(const base::Invocation& invocation,
   TRY(agent, config::LoadAgentConfig(ReadConfigSource(invocation)));
   settings.rules = agent.offer_rules;
   settings.offered_by_default = agent.offer_default.value != "none";
+  if (agent.taints_enabled.value == "true")
+    settings.taint = Taint{agent.taints_key.value, agent.taints_value.value};
   config::PluginConfigResult loaded;
   if (const std::optional<std::string> path = invocation.Get("config")) {
     TRY(text, base::ReadFile(*path, config::Document::kMaxBytes));
@@ -57,8 +62,23 @@ base::Result<PluginSettings> ReadSettings(const base::Invocation& invocation,
   return settings;
 }
 
+// What an agent says of its node.
+struct AgentWords {
+  Report report;
+  std::optional<Taint> taint;
+};
+
+std::optional<Taint> AskForTaint(agent::control::Client& client) {
+  const base::Result<Value> answer =
+      client.Call("config.named", Value::Map(), {.patience = kReportPatience});
+  const Value* word = answer.ok() ? answer->Find("taint") : nullptr;
+  if (word == nullptr || word->kind() != Value::Kind::kString) return std::nullopt;
+  base::Result<Taint> taint = service::labels::ReadTaintWord(word->AsString());
+  return taint.ok() ? std::optional(*std::move(taint)) : std::nullopt;
+}
+
 // Nothing: no agent runs here, or none that helps.
-std::optional<Report> AskForReport() {
+std::optional<AgentWords> AskForWords() {
   base::Result<agent::control::Client> client = agent::control::Client::Connect();
   Error error(ErrorCode::kUnavailable, "");
   if (client.ok()) {
@@ -66,7 +86,7 @@ std::optional<Report> AskForReport() {
         client->Call("plugin.report", Value::Map(), {.patience = kReportPatience});
     if (answer.ok()) {
       base::Result<Report> report = service::device_plugin::ReportFromWire(*answer);
-      if (report.ok()) return *std::move(report);
+      if (report.ok()) return AgentWords{*std::move(report), AskForTaint(*client)};
       error = std::move(report).error().Within("the agent's answer");
     } else {
       error = answer.error();
@@ -83,6 +103,8 @@ std::optional<Report> AskForReport() {
 
 void Offer(const PluginSettings& settings, ExplainView& view) {
   view.node.config = settings.config;
+  // A node is tainted while it has GPUs.
+  if (!view.node.inventory.gpus.empty()) view.node.taint = settings.taint;
   view.node.plugin = service::device_plugin::ReportOf(
       service::device_plugin::Offer(view.node.inventory, settings.config, settings.rules,
                                     settings.offered_by_default, {}, {}),
@@ -127,14 +149,15 @@ base::Result<ExplainView> ViewNode(const base::Invocation& invocation,
   ExplainView view;
   view.node.inventory = SourceFor(options.reader).Look().inventory;
   if (!view.node.inventory.driver) return SayWhereToFind(model::WhyNoDriver(view.node.inventory));
-  std::optional<Report> report;
+  std::optional<AgentWords> said;
   // Other settings than the agent's: then who holds what is of no use either.
-  if (!invocation.Has("config") && MayAskAgent(options.reader)) report = AskForReport();
-  if (report) {
+  if (!invocation.Has("config") && MayAskAgent(options.reader)) said = AskForWords();
+  if (said) {
     view.source = "agent";
-    TRY(config, service::device_plugin::ConfigOf(*report), "the agent's answer");
+    TRY(config, service::device_plugin::ConfigOf(said->report), "the agent's answer");
     view.node.config = std::move(config);
-    view.node.plugin = *std::move(report);
+    view.node.plugin = std::move(said->report);
+    if (!view.node.inventory.gpus.empty()) view.node.taint = std::move(said->taint);
   } else {
     view.source = "look";
     TRY(settings, ReadSettings(invocation, view.warnings));

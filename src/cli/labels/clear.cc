@@ -13,6 +13,7 @@
 #include "cli/labels/commands.h"
 #include "cli/report_error.h"
 #include "kube/client.h"
+#include "kube/watch_lines.h"
 #include "service/labels/clearing.h"
 #include "service/labels/outputs.h"
 
@@ -25,6 +26,8 @@ using service::labels::Clearing;
 using service::labels::Taint;
 
 constexpr std::string_view kNodesPath = "/api/v1/nodes";
+// The client reads 16 MiB, and a Node has some tens of KiB.
+constexpr int kNodesAtOnce = 200;
 // Somebody else may write the Node at the same time, but not for ever.
 constexpr int kTaintTries = 10;
 
@@ -32,24 +35,42 @@ std::string PathOf(const std::string& node) {
   return fmt::format("{}/{}", kNodesPath, kube::PercentEncoded(node));
 }
 
-// Every Node that is meant, as it is now.
-base::Result<std::vector<Value>> NodesMeant(Asking& asking, const std::vector<std::string>& names) {
-  std::vector<Value> nodes;
+// A Node, and what of ours is on it.
+struct NodeMeant {
+  std::string name;
+  Clearing ours;
+};
+
+// Of every Node that is meant, as it is now. A Node itself is large, and of large clusters they are
+// more than one answer may have.
+base::Result<std::vector<NodeMeant>> NodesMeant(Asking& asking,
+                                                const std::vector<std::string>& names,
+                                                const std::optional<Taint>& taint) {
+  std::vector<NodeMeant> nodes;
+  const auto add = [&](const Value& node) {
+    nodes.push_back({kube::NameOf(node).name, service::labels::WhatIsOurs(node, taint)});
+  };
   for (const std::string& name : names) {
     TRY(node, asking.Get(PathOf(name)));
-    nodes.push_back(std::move(node));
+    add(node);
   }
   if (!names.empty()) return nodes;
-  TRY(list, asking.Get(std::string(kNodesPath)));
-  const Value* items = list.Find("items");
-  if (items != nullptr && items->kind() == Value::Kind::kList) nodes = items->items();
+  std::string rest;
+  do {
+    TRY(list, asking.Get(fmt::format("{}?limit={}{}", kNodesPath, kNodesAtOnce,
+                                     rest.empty() ? "" : "&continue=" + rest)));
+    const Value* items = list.Find("items");
+    if (items != nullptr && items->kind() == Value::Kind::kList)
+      for (const Value& node : items->items()) add(node);
+    rest = kube::PercentEncoded(kube::MetadataOf(list, "continue"));
+  } while (!rest.empty());
   return nodes;
 }
 
 // The list is sent whole, for the version that it was read from.
-base::Result<void> RemoveTaint(Asking& asking, Value node, const Taint& taint) {
-  const std::string name = kube::NameOf(node).name;
+base::Result<void> RemoveTaint(Asking& asking, const std::string& name, const Taint& taint) {
   for (int tries = 1;; ++tries) {
+    TRY(node, asking.Get(PathOf(name)));
     const std::optional<Value> patch = service::labels::TaintsPatch(node, {.remove = taint});
     if (!patch) return {};
     const base::Result<Value> patched = asking.Ask([&](kube::Client& client,
@@ -60,27 +81,25 @@ base::Result<void> RemoveTaint(Asking& asking, Value node, const Taint& taint) {
     if (patched.ok()) return {};
     if (patched.error().code() != ErrorCode::kConflict || tries == kTaintTries)
       return patched.error();
-    TRY(now, asking.Get(PathOf(name)));
-    node = std::move(now);
   }
 }
 
-base::Result<void> Clear(Asking& asking, const Value& node, const Clearing& ours) {
-  const std::string name = kube::NameOf(node).name;
-  if (ours.taint) TRY_VOID(RemoveTaint(asking, node, *ours.taint), "its taint stays");
+base::Result<void> Clear(Asking& asking, const NodeMeant& node) {
+  const auto& [name, ours] = node;
+  if (ours.taint) TRY_VOID(RemoveTaint(asking, name, *ours.taint), "its taint stays");
   if (!ours.labels.empty() || !ours.annotations.empty()) {
     const base::Result<Value> applied =
         asking.Ask([&](kube::Client& client, kube::Client::Answer answer) {
-          client.Apply(PathOf(name), std::string(service::labels::kFieldManager), true,
-                       service::labels::ToNodeApply({}, {}, name), std::move(answer));
+          client.Apply(PathOf(node.name), std::string(service::labels::kFieldManager), true,
+                       service::labels::ToNodeApply({}, {}, node.name), std::move(answer));
         });
     if (!applied.ok()) return base::Error(applied.error()).Within("its labels stay");
   }
   if (ours.conditions.empty()) return {};
   const base::Result<Value> patched =
       asking.Ask([&](kube::Client& client, kube::Client::Answer answer) {
-        client.Patch(PathOf(name) + "/status", kube::PatchKind::kStrategic,
-                     service::labels::WithoutConditions(ours.conditions), std::move(answer));
+        client.Patch(PathOf(node.name) + "/status", kube::PatchKind::kStrategic,
+                     service::labels::WithoutConditions(node.ours.conditions), std::move(answer));
       });
   if (!patched.ok()) return base::Error(patched.error()).Within("its conditions stay");
   return {};
@@ -114,23 +133,20 @@ int RunLabelsClear(const base::Invocation& invocation) {
       kube::FindAccess(invocation.Get("kubeconfig").value_or(""), kube::ProcessEnvironment());
   if (!access.ok()) return ReportError(access.error());
   Asking asking(*std::move(access), "partita-labels-clear");
-  const base::Result<std::vector<Value>> nodes = NodesMeant(asking, order->nodes);
+  const base::Result<std::vector<NodeMeant>> nodes = NodesMeant(asking, order->nodes, order->taint);
   if (!nodes.ok()) return ReportError(nodes.error());
   int status = kExitDone;
-  for (const Value& node : *nodes) {
-    const std::string name = kube::NameOf(node).name;
-    const Clearing ours = service::labels::WhatIsOurs(node, order->taint);
-    const base::Result<void> cleared =
-        order->dry_run ? base::Result<void>() : Clear(asking, node, ours);
+  for (const NodeMeant& node : *nodes) {
+    const base::Result<void> cleared = order->dry_run ? base::Result<void>() : Clear(asking, node);
     if (!cleared.ok()) {
-      ReportError(base::Error(cleared.error()).Within(name));
+      ReportError(base::Error(cleared.error()).Within(node.name));
       status = kExitError;
       continue;
     }
-    fmt::print("{}: {}{}\n", base::Printable(name), base::Printable(ToString(ours)),
-               ours.empty()     ? " of partita's"
-               : order->dry_run ? " would go"
-                                : " removed");
+    fmt::print("{}: {}{}\n", base::Printable(node.name), base::Printable(ToString(node.ours)),
+               node.ours.empty() ? " of partita's"
+               : order->dry_run  ? " would go"
+                                 : " removed");
   }
   return status;
 }

@@ -3,6 +3,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -36,6 +37,8 @@ using config::PluginOption;
 // What the reference's `empty` links to.
 constexpr const char* kNoConfig = "/dev/null";
 constexpr int kMostSignal = 64;
+// As long as the agent waits before it says so (agent/cluster).
+constexpr std::chrono::seconds kWellAfter{6};
 
 PluginOption SelectorRow(std::string flag,
                          std::string variable,
@@ -103,7 +106,12 @@ void SayError(const base::Error& error) {
 class Selector {
  public:
   Selector(net::Loop& loop, base::Log& log, SelectorOptions options)
-      : loop_(loop), log_(log), options_(std::move(options)), folder_(loop, "configurations") {}
+      : loop_(loop),
+        log_(log),
+        options_(std::move(options)),
+        folder_(loop, "configurations"),
+        failure_(log, "the API server does not tell the node's label"),
+        well_(loop.NewTimer("api-well")) {}
 
   base::Result<void> Start(kube::Client& client) {
     signals_ = loop_.OnSignals({SIGTERM, SIGINT, SIGQUIT, SIGHUP}, [this](int signal) {
@@ -120,14 +128,19 @@ class Selector {
          .gone = [](const kube::ObjectName&) {},
          .synced =
              [this] {
+               failure_.Succeeded();
                if (!label_)
                  log_.Warn("the node is not there yet", {{LogKey::kNode, options_.node_name}});
              },
          .failed =
              [this](const base::Error& error) {
-               if (std::exchange(failure_, error.ToString()) != failure_)
-                 log_.Warn("the API server does not tell the node's label",
-                           base::ErrorFields(error));
+               well_->Cancel();
+               failure_.Failed(error);
+             },
+         .resumed =
+             [this] {
+               // One that is cut again and again is not well in between.
+               well_->After(kWellAfter, [this] { failure_.Succeeded(); });
              }});
     return {};
   }
@@ -154,12 +167,11 @@ class Selector {
     const base::Result<bool> turned = PointLink(options_.destination, *target);
     if (!turned.ok()) return Keep(turned.error());
     rejected_.clear();
+    // Who was linked to it before has read it, or reads it when it starts.
     const bool another = *turned || (content_ && *content_ != *content);
+    if (another || !content_) log_.Info("configuration selected", {{LogKey::kPath, *target}});
     content_ = *std::move(content);
-    if (another) {
-      log_.Info("configuration selected", {{LogKey::kPath, *target}});
-      if (options_.send_signal) Signal();
-    }
+    if (another && options_.send_signal) Signal();
     if (options_.oneshot) End(kExitDone);
   }
 
@@ -209,7 +221,9 @@ class Selector {
   std::unique_ptr<kube::Watching> watching_;
   std::optional<std::string> label_;    // absent: not told
   std::optional<std::string> content_;  // of what is selected
-  std::string rejected_, failure_;      // told
+  std::string rejected_;                // told
+  base::RepeatedFailure failure_;
+  std::unique_ptr<net::Timer> well_;
   int status_ = kExitError;
 };
 

@@ -53,13 +53,29 @@ struct LabelRule {
   Node place;
 };
 
+// All of these must be so. A term without rules is met by no node.
+struct AffinityTerm {
+  std::vector<LabelRule> rules;
+  Node place;
+};
+
+// A taint of a node that the pod bears with, as the manifest says it.
+struct Toleration {
+  std::string key;      // empty: every one
+  bool exists = false;  // whatever the taint's value; else it must be `value`
+  std::string value;
+  std::string effect;  // empty: every one
+  Node place;
+};
+
 struct PodManifest {
   std::string kind;  // "Pod", "Deployment", …: what the file has
   std::string pod_namespace, name;
   std::uint64_t replicas = 1;
-  std::vector<ManifestContainer> containers;     // in the order in which kubelet starts them
-  std::vector<LabelRule> selector;               // nodeSelector: all of them
-  std::vector<std::vector<LabelRule>> affinity;  // required: all of one of them; empty: any node
+  std::vector<ManifestContainer> containers;  // in the order in which kubelet starts them
+  std::vector<LabelRule> selector;            // nodeSelector: all of them
+  std::vector<AffinityTerm> affinity;         // required: one of them; empty: any node
+  std::vector<Toleration> tolerations;
   std::optional<ManifestText> runtime_class, node_name;
   std::vector<ManifestText> claims;  // names of resourceClaims
   std::vector<ManifestFlaw> flaws;

@@ -175,11 +175,50 @@ TEST(ManifestFile, ReadsRequiredAffinity) {
       "    {nodeSelectorTerms: [{matchExpressions: [{key: a, operator: In, values: [x, y]},\n"
       "      {key: b, operator: Exists}]}, {},\n"
       "      {matchExpressions: [{key: m, operator: Gt, values: ['4']}]}]}}}\n");
-  ASSERT_EQ(pod.affinity.size(), 2U) << "a term without rules matches nothing";
-  ASSERT_EQ(pod.affinity[0].size(), 2U);
-  EXPECT_EQ(pod.affinity[0][0].values, (std::vector<std::string>{"x", "y"}));
-  EXPECT_EQ(pod.affinity[0][1].op, LabelOperator::kExists);
-  EXPECT_EQ(pod.affinity[1][0].op, LabelOperator::kGt);
+  ASSERT_EQ(pod.affinity.size(), 3U);
+  ASSERT_EQ(pod.affinity[0].rules.size(), 2U);
+  EXPECT_EQ(pod.affinity[0].rules[0].values, (std::vector<std::string>{"x", "y"}));
+  EXPECT_EQ(pod.affinity[0].rules[1].op, LabelOperator::kExists);
+  EXPECT_TRUE(pod.affinity[1].rules.empty());
+  EXPECT_EQ(pod.affinity[2].rules[0].op, LabelOperator::kGt);
+}
+
+TEST(ManifestFile, RefusesAnAffinityWithoutTerms) {
+  const std::string begin =
+      "  containers: [{name: c, image: i}]\n"
+      "  affinity: {nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution:\n"
+      "    {nodeSelectorTerms: ";
+  EXPECT_EQ(PodOf(begin + "[]}}}\n").flaws.size(), 1U);
+  // The operator has its flaw; that nothing is left of the term is no other one.
+  const PodManifest pod = PodOf(begin + "[{matchExpressions: [{key: a, operator: Is}]}]}}}\n");
+  EXPECT_EQ(pod.flaws.size(), 1U);
+  EXPECT_TRUE(pod.affinity.empty());
+}
+
+TEST(ManifestFile, ReadsTolerations) {
+  const std::string begin = "  containers: [{name: c, image: i}]\n  tolerations:\n";
+  const PodManifest pod = PodOf(begin +
+                                "  - {operator: Exists}\n"
+                                "  - {key: a, value: '1', effect: NoSchedule}\n"
+                                "  - {key: b, operator: Equal, value: x}\n");
+  EXPECT_TRUE(pod.flaws.empty());
+  ASSERT_EQ(pod.tolerations.size(), 3U);
+  EXPECT_TRUE(pod.tolerations[0].exists);
+  EXPECT_EQ(pod.tolerations[0].key, "");
+  EXPECT_FALSE(pod.tolerations[1].exists);
+  EXPECT_EQ(pod.tolerations[1].value, "1");
+  EXPECT_EQ(pod.tolerations[1].effect, "NoSchedule");
+  EXPECT_EQ(pod.tolerations[2].effect, "");
+  for (const char* wrong :
+       {"{key: a, operator: Is}", "{key: a, value: true}", "{key: a, operator: Exists, value: x}",
+        "{value: x}", "{key: a, operator: Exists, effect: Never}"})
+    EXPECT_EQ(PodOf(begin + "  - " + wrong + "\n").flaws.size(), 1U) << wrong;
+  EXPECT_EQ(
+      FlawsOf(begin + "  - {key: a, operator: Exists, effect: Never}\n"),
+      "pod.yaml:7:40: \"Never\" is no effect of a taint\n"
+      "    7 |   - {key: a, operator: Exists, effect: Never}\n"
+      "      |                                        ^^^^^ use NoSchedule, PreferNoSchedule or "
+      "NoExecute, or leave it out\n");
 }
 
 TEST(ManifestFile, ReadsClaimsRuntimeNodeAndVariables) {

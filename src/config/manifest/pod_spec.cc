@@ -30,6 +30,9 @@ constexpr std::array<std::pair<std::string_view, LabelOperator>, 6> kOperators =
     {"Lt", LabelOperator::kLt},
 }};
 
+constexpr std::array<std::string_view, 3> kTaintEffects = {"NoSchedule", "PreferNoSchedule",
+                                                           "NoExecute"};
+
 // The value of a key that is there and is not null.
 const Node* Stated(const Node& map, std::string_view key) {
   const Node* node = map.Find(key);
@@ -95,6 +98,7 @@ class SpecReader {
     }
     if (const Node* selector = Stated(spec, "nodeSelector")) ReadSelector(*selector);
     if (const Node* affinity = Stated(spec, "affinity")) ReadAffinity(*affinity);
+    if (const Node* list = Stated(spec, "tolerations")) ReadTolerations(*list);
     pod_.runtime_class = ReadText(spec, "runtimeClassName");
     pod_.node_name = ReadText(spec, "nodeName");
     if (const Node* claims = Stated(spec, "resourceClaims")) ReadClaims(*claims);
@@ -147,6 +151,7 @@ class SpecReader {
               "write it beside containers");
       // Whoever wrote it meant the pod.
       if (entry.key.text == "nodeSelector") ReadSelector(entry.value);
+      if (entry.key.text == "tolerations") ReadTolerations(entry.value);
     }
     if (const Node* resources = Stated(node, "resources")) ReadResources(*resources, container);
     if (const Node* variables = Stated(node, "env")) ReadVariables(*variables, container);
@@ -257,13 +262,17 @@ class SpecReader {
     if (required == nullptr || !ExpectMap(*required, problems_, "what is required")) return;
     const Node* terms = Require(*required, "nodeSelectorTerms", problems_);
     if (terms == nullptr || !ExpectList(*terms, problems_, "the nodeSelectorTerms")) return;
+    if (terms->items.empty())
+      AddFlaw(*terms, "there is no nodeSelectorTerm in it", "write one, or leave the affinity out");
     for (const Node& term : terms->items) {
       if (!ExpectMap(term, problems_, "a nodeSelectorTerm")) continue;
-      std::vector<LabelRule> rules;
+      AffinityTerm read{{}, PositionOf(term)};
+      const std::size_t flaws = pod_.flaws.size();
       for (const std::string_view key : {"matchExpressions", "matchFields"})
-        if (const Node* list = Stated(term, key)) ReadRules(*list, rules);
-      // Kubernetes: a term without rules matches no node.
-      if (!rules.empty()) pod_.affinity.push_back(std::move(rules));
+        if (const Node* list = Stated(term, key)) ReadRules(*list, read.rules);
+      // One whose rules are refused has its reason.
+      if (!read.rules.empty() || pod_.flaws.size() == flaws)
+        pod_.affinity.push_back(std::move(read));
     }
   }
 
@@ -288,6 +297,40 @@ class SpecReader {
           rule.values.push_back(ReadLabelValue(value, rule.key));
       rules.push_back(std::move(rule));
     }
+  }
+
+  void ReadTolerations(const Node& list) {
+    if (!ExpectList(list, problems_, "the tolerations")) return;
+    for (const Node& item : list.items)
+      if (ExpectMap(item, problems_, "a toleration")) ReadToleration(item);
+  }
+
+  void ReadToleration(const Node& item) {
+    const auto text = [&](std::string_view key) {
+      const std::optional<ManifestText> found = ReadText(item, key);
+      return found ? found->text : std::string();
+    };
+    const std::string op = text("operator");
+    const Toleration toleration{text("key"), op == "Exists", text("value"), text("effect"),
+                                PositionOf(item)};
+    if (!op.empty() && op != "Exists" && op != "Equal")
+      return AddFlaw(*item.Find("operator"), fmt::format("{} is no operator", base::Quoted(op)),
+                     "use Equal or Exists");
+    if (const Node* value = Stated(item, "value"); value != nullptr && !IsText(*value))
+      AddFlaw(*value,
+              fmt::format("{} is no text to YAML, and values of taints are texts", value->text),
+              fmt::format("write \"{}\"", value->text));
+    if (toleration.exists && !toleration.value.empty())
+      AddFlaw(*item.Find("value"), "operator Exists is for every value", "leave the value out");
+    if (toleration.key.empty() && !toleration.exists)
+      AddFlaw(item, "a toleration without a key is for every taint, with operator Exists alone",
+              "name the key of the taint");
+    if (!toleration.effect.empty() && std::find(kTaintEffects.begin(), kTaintEffects.end(),
+                                                toleration.effect) == kTaintEffects.end())
+      AddFlaw(*item.Find("effect"),
+              fmt::format("{} is no effect of a taint", base::Quoted(toleration.effect)),
+              "use NoSchedule, PreferNoSchedule or NoExecute, or leave it out");
+    pod_.tolerations.push_back(toleration);
   }
 
   void ReadClaims(const Node& list) {

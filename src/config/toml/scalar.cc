@@ -14,7 +14,7 @@
 namespace partita::config {
 namespace {
 
-bool IsDigit(char c) { return c >= '0' && c <= '9'; }
+using base::IsDigit;
 
 bool IsWordCharacter(char c) {
   return IsDigit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '+' || c == '-' ||
@@ -150,16 +150,6 @@ bool IsDateOrTime(std::string_view word) {
   return IsTime(time);
 }
 
-void AppendUtf8(std::string& text, std::uint32_t code) {
-  const auto put = [&](std::uint32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) return put(code);
-  if (code < 0x800) return put(0xC0 | code >> 6), put(0x80 | (code & 0x3F));
-  if (code < 0x10000)
-    return put(0xE0 | code >> 12), put(0x80 | (code >> 6 & 0x3F)), put(0x80 | (code & 0x3F));
-  put(0xF0 | code >> 18), put(0x80 | (code >> 12 & 0x3F)), put(0x80 | (code >> 6 & 0x3F)),
-      put(0x80 | (code & 0x3F));
-}
-
 // One reading of a text in quotes.
 class StringReader {
  public:
@@ -232,7 +222,7 @@ class StringReader {
       return Fail(begin, fmt::format("\\{} is followed by {} hexadecimal digits of a character",
                                      name, digits)),
              false;
-    AppendUtf8(out_, static_cast<std::uint32_t>(*code));
+    base::PutUtf8(out_, static_cast<char32_t>(*code));
     at_ += 1 + digits;
     return true;
   }

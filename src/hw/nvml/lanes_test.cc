@@ -1,8 +1,6 @@
 #include "hw/nvml/lanes.h"
 
 #include <pthread.h>
-#include <sys/resource.h>
-#include <unistd.h>
 
 #include <array>
 #include <chrono>
@@ -18,6 +16,8 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+
+#include "hw/testing/no_more_threads.h"
 
 namespace partita::hw::nvml {
 namespace {
@@ -334,34 +334,9 @@ TEST(Lanes, WhoWaitsForAGpuThatIsGivenUpIsTold) {
   gate->Open();
 }
 
-// As a user who may start no more threads: root may start as many as it likes.
-class NoMoreThreads {
- public:
-  NoMoreThreads() {
-    if (getuid() == 0) {
-      EXPECT_EQ(setresuid(kNobodyElse, kNobodyElse, 0), 0);
-    }
-    EXPECT_EQ(getrlimit(RLIMIT_NPROC, &before_), 0);
-    const rlimit one{1, before_.rlim_max};
-    EXPECT_EQ(setrlimit(RLIMIT_NPROC, &one), 0);
-  }
-  NoMoreThreads(const NoMoreThreads&) = delete;
-  NoMoreThreads& operator=(const NoMoreThreads&) = delete;
-  ~NoMoreThreads() {
-    EXPECT_EQ(setrlimit(RLIMIT_NPROC, &before_), 0);
-    if (getuid() == kNobodyElse) {
-      EXPECT_EQ(setresuid(0, 0, 0), 0);
-    }
-  }
-
- private:
-  static constexpr uid_t kNobodyElse = 61234;
-  rlimit before_ = {};
-};
-
 TEST(Lanes, SayWhyThereIsNoThread) {
   const auto start = [] {
-    const NoMoreThreads none;
+    const testing::NoMoreThreads none;
     auto lanes = std::make_unique<Lanes>();
     EXPECT_EQ(lanes->Start().error().ToString(),
               "start a thread: Resource temporarily unavailable (errno 11)");
@@ -376,7 +351,7 @@ TEST(Lanes, WhereTheWorkerHangsAndNoOtherCanBeStartedWhoWaitsIsTold) {
   Lanes lanes;
   const auto gate = std::make_shared<Gate>();
   {
-    const NoMoreThreads none;
+    const testing::NoMoreThreads none;
     EXPECT_EQ(lanes.Run("gpu 0", kImpatient, HangingJob(gate)).outcome, Outcome::kHung);
     EXPECT_EQ(lanes.Run("gpu 1", kPatient, [](CallWatch&) {}).outcome, Outcome::kNoThread);
     EXPECT_EQ(lanes.Run("gpu 0", kPatient, [](CallWatch&) {}).outcome, Outcome::kQuarantined);
@@ -392,7 +367,7 @@ TEST(Lanes, ALateJobThatNoThreadCanBeStartedBesideGoesOnAsTheWorkers) {
   const auto gate = std::make_shared<Gate>();
   Reports reports;
   {
-    const NoMoreThreads none;
+    const testing::NoMoreThreads none;
     lanes.Submit("gpu 0", kPatient, HangingJob(gate), reports.Collect("late"));
     lanes.Submit(
         "gpu 1", kPatient, [](CallWatch&) {}, reports.Collect("other"));

@@ -181,6 +181,7 @@ struct FakeClient::Subscription {
   std::map<ObjectName, std::string> known;
   bool ended = false;
   bool behind = true;  // a list comes first
+  bool listed = false;
 };
 
 class FakeClient::FakeWatching final : public Watching {
@@ -353,12 +354,26 @@ void FakeClient::Tell(const std::string& path) {
   }
 }
 
-void FakeClient::List(Subscription& subscription) {
-  if (failing_) {
+const base::Error* FakeClient::FailureOf(const Subscription& subscription) const {
+  if (failing_) return &*failing_;
+  const auto own = failing_watches_.find(subscription.path);
+  return own == failing_watches_.end() ? nullptr : &own->second;
+}
+
+bool FakeClient::Serves(Subscription& subscription) const {
+  if (const base::Error* failure = FailureOf(subscription)) {
     subscription.behind = true;
-    if (subscription.events.failed) subscription.events.failed(*failing_);
-    return;
+    if (subscription.events.failed) subscription.events.failed(base::Error(*failure));
+    return false;
   }
+  if (resumes_ && subscription.listed && std::exchange(subscription.behind, false) &&
+      subscription.events.resumed)
+    subscription.events.resumed();
+  return !subscription.ended;
+}
+
+void FakeClient::List(Subscription& subscription) {
+  if (!Serves(subscription)) return;
   const std::map<ObjectName, std::string> before = subscription.known;
   std::set<ObjectName> there;
   const auto objects = objects_;
@@ -378,6 +393,7 @@ void FakeClient::List(Subscription& subscription) {
     if (subscription.events.gone) subscription.events.gone(name);
     if (subscription.ended) return;
   }
+  subscription.listed = true;
   if (std::exchange(subscription.behind, false) && subscription.events.synced)
     subscription.events.synced();
 }
@@ -401,9 +417,20 @@ std::unique_ptr<Watching> FakeClient::Watch(std::string list_path,
 
 void FakeClient::Fail(std::optional<base::Error> error) {
   failing_ = std::move(error);
+  TellFailures();
+}
+
+void FakeClient::FailWatch(const std::string& list_path, std::optional<base::Error> error) {
+  failing_watches_.erase(list_path);
+  if (error) failing_watches_.emplace(list_path, *std::move(error));
+  TellFailures();
+}
+
+void FakeClient::TellFailures() {
   for (const auto& subscription : subscriptions_) {
     loop_.Post([this, alive = alive_, subscription] {
-      if (*alive && !subscription->ended && (failing_.has_value() || subscription->behind))
+      if (*alive && !subscription->ended &&
+          (FailureOf(*subscription) != nullptr || subscription->behind))
         List(*subscription);
     });
   }

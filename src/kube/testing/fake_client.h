@@ -50,6 +50,11 @@ class FakeClient final : public Client {
   // Every request from now on ends like this; nothing: they work again. Watches tell it once, and
   // list anew when it is over.
   void Fail(std::optional<base::Error> error);
+  // The same of the watches of one collection alone.
+  void FailWatch(const std::string& list_path, std::optional<base::Error> error);
+  // When a failure is over, watches go on where they were from now on: they tell so, and list
+  // nothing.
+  void ResumeWatches() { resumes_ = true; }
   // Verb and path of each request, in order.
   [[nodiscard]] const std::vector<std::string>& asked() const { return asked_; }
 
@@ -80,14 +85,19 @@ class FakeClient final : public Client {
                                     bool force,
                                     const base::Value& object);
   void Tell(const std::string& path);
+  [[nodiscard]] const base::Error* FailureOf(const Subscription& subscription) const;
+  // False: it fails, or ended with what it was told.
+  bool Serves(Subscription& subscription) const;
   void List(Subscription& subscription);
+  void TellFailures();
 
   net::Loop& loop_;
   std::map<std::string, Object, std::less<>> objects_;
   std::vector<std::shared_ptr<Subscription>> subscriptions_;
   std::uint64_t version_ = 1;
   std::optional<base::Error> failing_;
-  bool tells_first_ = false;
+  std::map<std::string, base::Error> failing_watches_;  // by their collection
+  bool tells_first_ = false, resumes_ = false;
   RequestCounts counts_;
   std::function<void(const std::string&)> on_request_;
   std::vector<std::string> asked_;

@@ -61,7 +61,8 @@ std::string PlacesOf(const MigGeometry& geometry, const ProfileCounts& wanted) {
     for (const Placement& place : geometry.profiles[profile].placements)
       starts.push_back(std::to_string(place.start));
     text += fmt::format("{}{}{} at {}", text.empty() ? "" : "; ", geometry.profiles[profile].name,
-                        text.empty() ? " starts" : "", base::JoinWithOr(starts));
+                        text.empty() ? " starts" : "",
+                        starts.empty() ? "no slice" : base::JoinWithOr(starts));
   }
   return text;
 }

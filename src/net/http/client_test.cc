@@ -261,6 +261,39 @@ TEST_F(HttpClientTest, AnotherTargetIsAskedFromThenOn) {
   EXPECT_TRUE(Hear(second).starts_with("GET /b "));
 }
 
+// The certificate of a connection is that of when it was made.
+TEST_F(HttpClientTest, WhatWasOnItsWayToTheTargetOfBeforeLeavesNoConnectionToIt) {
+  Ask("/a");
+  const base::UniqueFd before = Accept();
+  (void)Hear(before);
+  client_.SetTarget({.host = "127.0.0.1", .port = port_, .tls = false, .server_name = "other"});
+  Ask("/b");
+  const base::UniqueFd after = Accept();
+  (void)Hear(after);
+  Say(after, kEmpty);
+  AwaitAnswers(1);
+  Say(before, kEmpty);
+  AwaitAnswers(2);
+  std::array<char, 16> buffer{};
+  ASSERT_EQ(recv(before.get(), buffer.data(), buffer.size(), MSG_DONTWAIT), 0) << "not closed";
+  Ask("/c");
+  EXPECT_TRUE(Hear(after).starts_with("GET /c "));
+}
+
+// While its name is looked up.
+TEST_F(HttpClientTest, AnotherTargetTakesNoTlsFromWhatIsOnItsWay) {
+  HttpTarget target{.host = "localhost", .port = port_, .insecure_skip_verify = true};
+  client_.SetTarget(target);
+  Ask("/a");
+  loop_.RunUntilIdle();
+  target.server_name = "other";
+  client_.SetTarget(target);
+  const base::UniqueFd peer = Accept();
+  char first = 0;
+  loop_.RunUntil([&] { return recv(peer.get(), &first, 1, 0) == 1; });
+  EXPECT_EQ(first, 0x16) << "not the greeting of TLS";
+}
+
 TEST_F(HttpClientTest, WhoIsGoneIsNotTold) {
   auto client = std::make_unique<HttpClient>(loop_, "gone");
   client->SetTarget({.host = "127.0.0.1", .port = port_, .tls = false});

@@ -76,6 +76,8 @@ base::Result<std::shared_ptr<PooledConnection>> ConnectionPool::Take(bool fresh,
   auto connection = std::make_shared<PooledConnection>();
   connection->user_ = &user;
   connection->generation_ = generation_;
+  // The target may be another one by the time its name is looked up.
+  if (target_.tls) connection->tls_ = tls_;
   SocketAddresses addresses = AddressesWritten(target_.host, target_.port);
   if (!addresses.empty()) {
     Begin(connection, std::move(addresses));
@@ -115,7 +117,7 @@ void ConnectionPool::Begin(const std::shared_ptr<PooledConnection>& connection,
     if (user != nullptr) user->Closed(std::move(why));
   };
   connection->transport_ = Transport::Make(loop_, name_, Authority(target_), std::move(addresses),
-                                           target_.tls ? tls_ : nullptr, std::move(events));
+                                           std::move(connection->tls_), std::move(events));
 }
 
 }  // namespace partita::net

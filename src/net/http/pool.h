@@ -44,6 +44,8 @@ class PooledConnection {
   friend class ConnectionPool;
   std::unique_ptr<NameLookup> lookup_;
   std::shared_ptr<Transport> transport_;
+  // Of the target that it is made for, until it begins; null: none.
+  std::shared_ptr<const TlsContext> tls_;
   User* user_ = nullptr;
   bool reused_ = false;
   std::uint64_t generation_ = 0;

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
+
 namespace partita::net::rpc {
 namespace {
 
@@ -26,9 +28,6 @@ constexpr std::array<Unit, 6> kUnits = {{{'n', std::chrono::nanoseconds(1)},
                                          {'H', std::chrono::hours(1)}}};
 
 bool IsPlain(char c) { return c >= ' ' && c <= '~' && c != '%'; }
-
-// Of a UTF-8 character, all bytes but the first.
-bool Continues(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
 std::optional<unsigned> HexDigit(char c) {
   if (c >= '0' && c <= '9') return static_cast<unsigned>(c - '0');
@@ -77,18 +76,20 @@ Status OneMessage::Add(std::string_view bytes, std::size_t most) {
 
 std::string PercentEncoded(std::string_view text) {
   std::string encoded;
-  std::size_t whole = 0;  // up to the last character's end
-  for (const char c : text) {
-    if (!Continues(c)) whole = encoded.size();
-    if (IsPlain(c))
-      encoded += c;
-    else
-      encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  while (!text.empty()) {
+    const std::string_view next = text.substr(0, base::DecodeCharacter(text).bytes);
+    const std::size_t whole = encoded.size();
+    for (const char c : next) {
+      if (IsPlain(c))
+        encoded += c;
+      else
+        encoded += fmt::format("%{:02X}", static_cast<unsigned char>(c));
+    }
     if (encoded.size() > kMostText) {
-      // Bytes that are no UTF-8 may "continue" without end.
-      encoded.resize(whole > 0 ? whole : kMostText / 3 * 3);
+      encoded.resize(whole);
       break;
     }
+    text.remove_prefix(next.size());
   }
   return encoded;
 }

@@ -53,7 +53,8 @@ TEST(Framing, CutsALongTextAtACharacter) {
   EXPECT_LE(encoded.size(), 4096U);
   EXPECT_GT(encoded.size(), 4080U);
   EXPECT_EQ(encoded.size() % 6, 0U);
-  EXPECT_LE(PercentEncoded(std::string(9000, '\x80')).size(), 4096U);
+  // Bytes that are no character may be parted anywhere.
+  EXPECT_EQ(PercentEncoded(std::string(9000, '\x80')).size(), 4095U);
 }
 
 TEST(Framing, ReadsTimeoutsAsGrpcWritesThem) {

@@ -181,6 +181,24 @@ TEST_F(EndpointTest, AStreamThatEndsIsFollowedByAnotherRegistration) {
   loop_.RunUntil([this] { return kubelet_->registered().size() == 2 && endpoint_->streaming(); });
 }
 
+TEST_F(EndpointTest, OnlyAStreamThatLastedIsFollowedByTheFirstPause) {
+  StartBoth();
+  const auto leave = [this] {
+    kubelet_->LeavesStream();
+    loop_.RunUntil([this] { return !endpoint_->streaming(); });
+    for (const auto& [name, due] : loop_.ArmedTimers())
+      if (name == "register") return due;
+    return net::Duration::zero();
+  };
+  for (const int pause : {1, 2, 4}) {
+    EXPECT_EQ(leave(), seconds(pause));
+    loop_.Advance(seconds(pause));
+    loop_.RunUntil([this] { return endpoint_->streaming(); });
+  }
+  loop_.Advance(seconds(31));
+  EXPECT_EQ(leave(), seconds(1));
+}
+
 TEST_F(EndpointTest, AKubeletThatRegistersAndDoesNotListenIsAskedAgain) {
   kubelet_.emplace(loop_, scratch_.path());
   kubelet_->Listens(false);

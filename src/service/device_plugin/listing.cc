@@ -21,14 +21,18 @@ class Holders {
     }
   }
 
-  // Somebody has atoms of this device under another name. Operations are the ledger's listing's.
-  [[nodiscard]] bool Meet(const ledger::Device& device) const {
+  // Somebody has atoms of this device under another name, or under another resource's: kubelet
+  // counts each resource's devices by themselves. Operations are the ledger's listing's.
+  [[nodiscard]] bool Meet(const ledger::Device& device, const std::string& resource) const {
     const auto board = by_board_.find(ledger::BoardOf(device));
     if (board == by_board_.end()) return false;
     const std::string key = ledger::KeyOf(device);
     return std::any_of(board->second.begin(), board->second.end(), [&](const auto& holder) {
-      return !holder.use.admin && !std::holds_alternative<ledger::Operation>(holder.owner) &&
-             ledger::KeyOf(holder.use.device) != key &&
+      const auto* pod = std::get_if<ledger::Pod>(&holder.owner);
+      const bool own =
+          pod != nullptr && pod->resource == resource && ledger::KeyOf(holder.use.device) == key;
+      return !own && !holder.use.admin &&
+             !std::holds_alternative<ledger::Operation>(holder.owner) &&
              ledger::Overlap({device}, holder.use) != ledger::Clash::kNone;
     });
   }
@@ -81,7 +85,8 @@ std::map<std::string, std::vector<Listed>> Listings::Next(const Offered& offered
       } else if (!shown.leaving) {
         shown.leaving = now;
       }
-      const bool healthy = device.healthy && !shown.leaving && !holders.Meet(device.device);
+      const bool healthy =
+          device.healthy && !shown.leaving && !holders.Meet(device.device, resource.name);
       lists[resource.name].push_back({device.id, healthy, device.numa_node});
       listed[resource.name].insert(device.id);
     }

@@ -195,6 +195,17 @@ TEST_F(ListingsTest, OfferSharesBesideThoseThatPodsHave) {
   EXPECT_EQ(Next(200), Lines{"nvidia.com/gpu: GPU-0::0 GPU-0::1 GPU-1::0 GPU-1::1 !GPU-0::2"});
 }
 
+// The same id, and for kubelet another device.
+TEST_F(ListingsTest, OfferNothingThatAPodHasUnderAnotherResource) {
+  ShareAll(4);
+  Next(0);
+  Hold("GPU-0::0", "nvidia.com/gpu");
+  config_.time_slicing->resources = {testing::Shared("nvidia.com/gpu", 3)};
+  config_.time_slicing->resources.front().rename = "nvidia.com/gpu.shared";
+  EXPECT_EQ(Next(100).back(),
+            "nvidia.com/gpu.shared: !GPU-0::0 !GPU-0::1 !GPU-0::2 GPU-1::0 GPU-1::1 GPU-1::2");
+}
+
 TEST_F(ListingsTest, AreHealthyForTheirOwnHolder) {
   Next(0);
   Hold("GPU-0", "nvidia.com/gpu");

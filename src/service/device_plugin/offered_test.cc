@@ -37,6 +37,14 @@ TEST(Offer, NamesNodesByMinorAndNotByIndex) {
   EXPECT_EQ(OfferAll(node, {}).resources[0].devices[0].nodes, Lines{"/dev/nvidia7"});
 }
 
+TEST(Offer, NeverGivesAGpuWhoseNodeIsNotKnown) {
+  model::Inventory node = Boards(2);
+  node.gpus[0].minor.reset();
+  const Offered offered = OfferAll(node, {});
+  EXPECT_EQ(Drawn(offered), Lines{"nvidia.com/gpu: !GPU-0 GPU-1"});
+  EXPECT_EQ(offered.resources[0].devices[0].why, "the number of its device node is not known");
+}
+
 TEST(Offer, OfASlicedGpuIsUnhealthyWithoutAMigStrategy) {
   model::Inventory node = Boards(2);
   LayOut(node, 0, {"1g.5gb"});

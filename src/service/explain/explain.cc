@@ -59,6 +59,7 @@ PodAnswer Explainer::Explain(const PodManifest& pod) {
          "ask for devices under resources.limits, or use a DRA driver", "",
          pod.claims.front().place});
   CheckLabels(pod, node_, answer);
+  CheckTaint(pod, node_, answer);
   Taken taken = above_;
   Place(pod, taken, answer);
   AddNotes(pod, node_, answer);

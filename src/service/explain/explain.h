@@ -15,6 +15,7 @@
 #include "service/device_plugin/allocate.h"
 #include "service/device_plugin/report.h"
 #include "service/labels/labels.h"
+#include "service/labels/taints.h"
 
 namespace partita::service::explain {
 
@@ -23,7 +24,8 @@ struct NodeView {
   device_plugin::Report plugin;
   config::PluginConfig config;  // that of `plugin`
   labels::Labels labels;
-  bool model = false;  // made of what is known of products: no driver, no holders
+  std::optional<labels::Taint> taint{};  // that its configuration gives it
+  bool model = false;                    // made of what is known of products: no driver, no holders
 };
 
 // Of a device, for the picture of a resource.
@@ -77,7 +79,8 @@ struct ContainerAnswer {
 };
 
 // Why it would not run. The code is for programs: "Refused" (by the API server), "Claims", "Label",
-// "Resource" (nobody offers it), "NotEnough", "NotFree", "Allocate" (the device plugin refuses).
+// "Taint", "Resource" (nobody offers it), "NotEnough", "NotFree", "Allocate" (the device plugin
+// refuses).
 struct Reason {
   std::string code;
   std::string text;    // what is so

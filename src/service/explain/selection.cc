@@ -159,6 +159,13 @@ class Check {
   PodAnswer& answer_;
 };
 
+// As Kubernetes compares them (k8s.io/api/core/v1, ToleratesTaint).
+bool Tolerates(const config::Toleration& toleration, const labels::Taint& taint) {
+  if (!toleration.effect.empty() && toleration.effect != taint.effect) return false;
+  if (!toleration.key.empty() && toleration.key != taint.key) return false;
+  return toleration.exists || toleration.value == taint.value;
+}
+
 }  // namespace
 
 void CheckLabels(const config::PodManifest& pod, const NodeView& node, PodAnswer& answer) {
@@ -167,13 +174,34 @@ void CheckLabels(const config::PodManifest& pod, const NodeView& node, PodAnswer
     if (auto reason = check.Try(rule)) answer.reasons.push_back(*std::move(reason));
   // Of the terms of an affinity one must be met.
   std::vector<Reason> failed;
-  for (const std::vector<LabelRule>& term : pod.affinity) {
+  for (const config::AffinityTerm& term : pod.affinity) {
     const std::size_t before = failed.size();
-    for (const LabelRule& rule : term)
+    for (const LabelRule& rule : term.rules)
       if (auto reason = check.Try(rule)) failed.push_back(*std::move(reason));
+    if (term.rules.empty())
+      failed.push_back({"Label", "a nodeSelectorTerm without rules is met by no node",
+                        "write what the node's labels must be, or leave the term out", "",
+                        term.place});
     if (failed.size() == before) return;
   }
   answer.reasons.insert(answer.reasons.end(), failed.begin(), failed.end());
+}
+
+void CheckTaint(const config::PodManifest& pod, const NodeView& node, PodAnswer& answer) {
+  // Whoever names the node passes by the scheduler, and only taints of NoExecute drive pods out.
+  if (!node.taint || (pod.node_name && node.taint->effect != "NoExecute")) return;
+  const labels::Taint& taint = *node.taint;
+  if (std::any_of(
+          pod.tolerations.begin(), pod.tolerations.end(),
+          [&](const config::Toleration& toleration) { return Tolerates(toleration, taint); }))
+    return;
+  answer.reasons.push_back(
+      {"Taint",
+       fmt::format("it would not be scheduled: the node's taint {} is not tolerated",
+                   labels::TaintWord(taint)),
+       fmt::format("add to the pod's tolerations: {{key: {}, operator: Exists, effect: {}}}",
+                   taint.key, taint.effect),
+       "", pod.place});
 }
 
 }  // namespace partita::service::explain

@@ -28,6 +28,7 @@ PodAnswer Checked(const NodeView& view, const std::string& rest) {
   EXPECT_TRUE(file.ok()) << file.error().ToString();
   PodAnswer answer;
   CheckLabels(file->pods().front(), view, answer);
+  CheckTaint(file->pods().front(), view, answer);
   return answer;
 }
 
@@ -114,6 +115,46 @@ TEST(CheckLabels, NeedsOneTermOfAnAffinity) {
             "it wants nvidia.com/gpu.family to be hopper or x; this node has no such label");
   EXPECT_EQ(neither.reasons[1].text,
             "it wants nvidia.com/gpu.memory below 40000; here it is 40960");
+  EXPECT_TRUE(affinity("{}, " + large).runs());
+  EXPECT_EQ(
+      WhyNot(affinity("{}")),
+      "6:98 a nodeSelectorTerm without rules is met by no node > write what the node's labels "
+      "must be, or leave the term out");
+}
+
+TEST(CheckTaint, NeedsATolerationOfItsKeyValueAndEffect) {
+  NodeView view = Labelled();
+  EXPECT_TRUE(Checked(view, "").runs()) << "no taint";
+  view.taint = labels::Taint{"nvidia.com/gpu", "present"};
+  EXPECT_EQ(WhyNot(Checked(view, "")),
+            "2:1 it would not be scheduled: the node's taint nvidia.com/gpu=present:NoSchedule is "
+            "not tolerated > add to the pod's tolerations: {key: nvidia.com/gpu, operator: Exists, "
+            "effect: NoSchedule}");
+  const auto tolerated = [&](const std::string& tolerations) {
+    return Checked(view, "  tolerations: [" + tolerations + "]\n").runs();
+  };
+  EXPECT_TRUE(tolerated("{operator: Exists}"));
+  EXPECT_TRUE(tolerated("{operator: Exists, effect: NoSchedule}"));
+  EXPECT_TRUE(tolerated("{key: nvidia.com/gpu, operator: Exists}"));
+  EXPECT_TRUE(tolerated("{key: nvidia.com/gpu, value: present}"));
+  EXPECT_TRUE(
+      tolerated("{key: other, operator: Exists}, {key: nvidia.com/gpu, operator: Equal, "
+                "value: present, effect: NoSchedule}"));
+  EXPECT_FALSE(tolerated("{key: nvidia.com/gpu, value: absent}"));
+  EXPECT_FALSE(tolerated("{key: nvidia.com/gpu}")) << "another value: none";
+  EXPECT_FALSE(tolerated("{key: nvidia.com, operator: Exists}"));
+  EXPECT_FALSE(tolerated("{key: nvidia.com/gpu, operator: Exists, effect: NoExecute}"));
+  EXPECT_FALSE(tolerated("{operator: Exists, effect: PreferNoSchedule}"));
+  view.taint->value.clear();
+  EXPECT_TRUE(tolerated("{key: nvidia.com/gpu}"));
+}
+
+TEST(CheckTaint, IsNothingToAPodThatTheSchedulerDoesNotSee) {
+  NodeView view = Labelled();
+  view.taint = labels::Taint{"nvidia.com/gpu", "present"};
+  EXPECT_TRUE(Checked(view, "  nodeName: n1\n").runs());
+  view.taint->effect = "NoExecute";
+  EXPECT_FALSE(Checked(view, "  nodeName: n1\n").runs());
 }
 
 }  // namespace

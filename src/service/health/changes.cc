@@ -1,10 +1,12 @@
 #include "service/health/changes.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "service/health/instances.h"
 #include "service/health/proof.h"
 #include "service/health/recovery_action.h"
 #include "service/health/signals.h"
@@ -23,6 +25,7 @@ constexpr seconds kFirstHold{3}, kSecondHold{60}, kLongestHold{3600};
 constexpr seconds kLookWhileUnwell{2}, kLookWhileProving{1}, kLookWhileDegraded{30};
 // A storm of XIDs must not fill memory; those that count are the latest.
 constexpr std::size_t kMostHeard = 256;
+constexpr std::ptrdiff_t kMostRecoveries = 16;  // of a part; fewer make the longest hold
 
 std::string TextOf(std::uint64_t xid, const Verdict& verdict) {
   if (verdict.proof == Proof::kApplication) {
@@ -116,6 +119,16 @@ bool MayGo(const Health& health, const Fault& fault, Time now) {
   return now - *fault.proven >= HoldOf(health, fault.part, now);
 }
 
+// Several faults of one part that end together are one recovery.
+void CountRecovery(Health& health, const Recovery& recovery) {
+  std::vector<Recovery>& all = health.recoveries;
+  if (std::find(all.begin(), all.end(), recovery) != all.end()) return;
+  const auto of_part = [&](const Recovery& each) { return each.part == recovery.part; };
+  if (std::count_if(all.begin(), all.end(), of_part) >= kMostRecoveries)
+    all.erase(std::find_if(all.begin(), all.end(), of_part));
+  all.push_back(recovery);
+}
+
 void LetGo(Health& health, Time now) {
   std::vector<Recovery> back;
   std::vector<Fault> left;
@@ -128,11 +141,31 @@ void LetGo(Health& health, Time now) {
   }
   health.faults = std::move(left);
   std::erase_if(health.recoveries, [&](const Recovery& each) { return now - each.at >= kDay; });
-  // Several faults of one part that end together are one recovery.
-  for (const Recovery& each : back)
-    if (std::find(health.recoveries.begin(), health.recoveries.end(), each) ==
-        health.recoveries.end())
-      health.recoveries.push_back(each);
+  for (const Recovery& each : back) CountRecovery(health, each);
+}
+
+// Each of them would be nothing by itself.
+bool IsBadByRepetition(const Fault& fault, const Verdict& verdict) {
+  return fault.effect == Effect::kUnhealthy && RowOf(fault.xid).often && verdict.by_table;
+}
+
+// What a preset made of it may have become milder or worse by what came with it and by what the
+// driver asked for, and stays so.
+bool IsToBeJudgedAnew(const Fault& fault, const Verdict& verdict, const XidOptions& options) {
+  if (!verdict.by_preset) return true;
+  // By a rule that is no more.
+  if (fault.clear_after) return true;
+  // By the driver, to whom nobody listens any more.
+  return !FollowsDriver(options) && fault.effect > verdict.effect;
+}
+
+void JudgeAnew(Fault& fault, const Verdict& verdict) {
+  fault.text = TextOf(fault.xid, verdict);
+  fault.clear_after = verdict.clear_after;
+  if (fault.effect == verdict.effect && fault.proof == verdict.proof) return;
+  fault.effect = verdict.effect;
+  fault.proof = verdict.proof;
+  ProveAnew(fault);  // it was over by another proof
 }
 
 nanoseconds LookIn(const Health& health, const Fault& fault, Time now) {
@@ -140,7 +173,9 @@ nanoseconds LookIn(const Health& health, const Fault& fault, Time now) {
   const auto until = [&](Time time) { return std::max<nanoseconds>(time - now, at_once); };
   nanoseconds next = kLookWhileUnwell;
   if (fault.effect == Effect::kDegraded || StateOf(fault, now) == HealthState::kDegraded) {
-    next = fault.proof == Proof::kQuiet ? until(fault.last + kQuietTime) : kLookWhileDegraded;
+    const nanoseconds quiet = until(fault.last + kQuietTime);
+    // One that is not over by then waits for something else: a remap, or a GPU that answers.
+    next = fault.proof == Proof::kQuiet && quiet > at_once ? quiet : kLookWhileDegraded;
   } else if (fault.proven) {
     next = std::min<nanoseconds>(next, until(*fault.proven + HoldOf(health, fault.part, now)));
   } else if (fault.proof == Proof::kThreeLooks && fault.passes > 0) {
@@ -175,6 +210,9 @@ Health OnXid(Health health,
       HeardBeside(health, event.part.gpu, *row.contained, when.now))
     TakeTheEdgeOff(fresh);
   if (Fault* known = Find(health, event.part, Cause::kXid, event.xid)) {
+    // It was back, since the driver asked for nothing or it was contained, and is out again.
+    if (known->effect == Effect::kDegraded && fresh.effect == Effect::kUnhealthy)
+      CountRecovery(health, {event.part, when.now});
     // What was seen since the one before proves nothing for this one.
     fresh.at = known->at;
     fresh.since = known->since;
@@ -212,10 +250,11 @@ Health OnLook(Health health, const XidOptions& options, const NodeFacts& facts) 
       known->proof = signal.proof;
       known->text = signal.text;
     }
+    FollowInstances(health, gpu);
     for (Fault& fault : health.faults) {
       if (fault.part.gpu != gpu.gpu) continue;
-      FollowDriver(fault, gpu, options);
-      Weigh(fault, gpu, signals, facts);
+      FollowDriver(fault, gpu, options, HoldOf(health, fault.part, facts.now));
+      Weigh(fault, gpu, options, signals, facts);
     }
   }
   LetGo(health, facts.now);
@@ -228,12 +267,18 @@ Health OnMonitoring(Health health, std::set<model::GpuUuid> unmonitored) {
 }
 
 Health OnOptions(Health health, const XidOptions& options) {
-  std::erase_if(health.faults, [&](const Fault& fault) {
-    const bool repeated = fault.effect == Effect::kUnhealthy && RowOf(fault.xid).often;
+  std::vector<Fault> left;
+  for (Fault& fault : health.faults) {
     const Verdict verdict = Judge(options, fault.xid);
-    return fault.cause == Cause::kXid && verdict.effect == Effect::kNothing &&
-           !(repeated && verdict.by_table);
-  });
+    if (fault.cause != Cause::kXid || IsBadByRepetition(fault, verdict)) {
+      left.push_back(std::move(fault));
+      continue;
+    }
+    if (verdict.effect == Effect::kNothing) continue;
+    if (IsToBeJudgedAnew(fault, verdict, options)) JudgeAnew(fault, verdict);
+    left.push_back(std::move(fault));
+  }
+  health.faults = std::move(left);
   return health;
 }
 

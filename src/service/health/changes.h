@@ -29,7 +29,8 @@ struct XidEvent {
 // Of these GPUs no event will be heard.
 [[nodiscard]] Health OnMonitoring(Health health, std::set<model::GpuUuid> unmonitored);
 
-// Other rules: what they no longer mind is over, all else goes on as it was judged.
+// Other rules: what they name is judged by them at once, and what they no longer mind is over. All
+// else goes on as it was judged.
 [[nodiscard]] Health OnOptions(Health health, const XidOptions& options);
 
 // An operator says that these are well. What a look still finds comes back with it.

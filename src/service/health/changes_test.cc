@@ -80,6 +80,41 @@ TEST(Health, ADegradedGpuWithARemapPendingStaysSo) {
   EXPECT_EQ(ward.State(), kHealthy);
 }
 
+// What ten quiet minutes do not end is looked at now and then, not all the time.
+TEST(Health, ARemapThatStaysPendingIsLookedAtEachHalfMinute) {
+  for (const std::uint64_t xid : {63U, 94U}) {
+    Ward ward;
+    ward.Xid(xid);
+    ward.gpu().remap_pending = true;
+    EXPECT_EQ(ward.Next(), 10min) << xid;
+    ward.Live(11min);
+    EXPECT_EQ(ward.Next(), 30s) << xid;
+  }
+}
+
+TEST(Health, ADegradedGpuThatIsNotAskedIsLookedAtAsOneThatIsOut) {
+  Ward ward;
+  ward.Xid(79);
+  ward.Xid(74);
+  ward.Show(FaultKind::kLost);
+  ward.Live(11min);
+  EXPECT_EQ(ward.Next(), 2s);
+}
+
+TEST(Health, ADegradedGpuWhoseDriverWentIsLookedAtEachHalfMinute) {
+  for (const bool given_away : {false, true}) {
+    Ward ward;
+    ward.Xid(92);
+    if (given_away)
+      ward.gpu().given_away = true;
+    else
+      ward.facts_.gpus.clear();
+    ward.Live(11min);
+    EXPECT_EQ(ward.State(), kDegraded);
+    EXPECT_EQ(ward.Next(), 30s);
+  }
+}
+
 TEST(Health, ThreeTimeoutsOfAContextSwitchAreAReset) {
   Ward ward;
   ward.Xid(109);
@@ -158,6 +193,23 @@ TEST(Health, ARetirementWaitsUntilTheGpuIsIdle) {
   EXPECT_EQ(ward.State(), kUnhealthy);
 }
 
+TEST(Health, AStormOfXidsDoesNotFillMemory) {
+  Ward ward;
+  for (int i = 0; i < 1000; ++i) {
+    ward.Xid(109);
+    ward.facts_.now += 1ms;
+  }
+  EXPECT_EQ(ward.health_.heard.size(), 256U);
+  EXPECT_EQ(ward.health_.heard.back().at, ward.facts_.now - 1ms) << "the latest";
+  // Out, and contained, again and again.
+  for (int i = 0; i < 100; ++i) {
+    ward.Xid(48);
+    ward.Xid(94);
+    ward.facts_.now += 11s;
+  }
+  EXPECT_EQ(ward.health_.recoveries.size(), 16U);
+}
+
 // How long it is held back.
 
 TEST(Health, ARelapseIsHeldBackLongerEachTime) {
@@ -233,6 +285,65 @@ TEST(Health, OtherRulesEndWhatTheyDoNotMind) {
   EXPECT_EQ(ward.Reason(), "GpuLost");
   EXPECT_EQ(ward.health_.faults.size(), 2U);
   EXPECT_EQ(ward.State({.gpu = kSecond}), kUnhealthy) << "three of them are bad by the table";
+}
+
+TEST(Health, OtherRulesJudgeAnewWhatTheyName) {
+  Ward ward;
+  ward.Xid(95);
+  ward.Xid(94, {.gpu = kSecond});
+  ward.After(1s);
+  ward.SetRules({{.xid = 95, .policy = config::XidPolicy::kEvent}, Fatal(94)});
+  EXPECT_EQ(ward.State(), kDegraded);
+  EXPECT_EQ(ward.State({.gpu = kSecond}), kUnhealthy);
+  EXPECT_EQ(ward.health_.faults[0].text,
+            "XID 95, a memory error that was not contained: watch whether it comes again");
+  ward.Live(10min);
+  EXPECT_EQ(ward.State(), kHealthy);
+  EXPECT_EQ(ward.State({.gpu = kSecond}), kUnhealthy) << "quiet proves nothing any more";
+}
+
+TEST(Health, ATimeThatTheOperatorSetsLaterEndsWhatIsThere) {
+  Ward ward;
+  ward.Xid(95);
+  ward.Live(20s);
+  ward.SetRules({Fatal(95, 30s)});
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  ward.Live(10s);
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+TEST(Health, ATimeThatTheOperatorTakesBackEndsNothing) {
+  Ward ward;
+  ward.options_.rules = {Fatal(95, 30s)};
+  ward.Xid(95);
+  ward.SetRules({});
+  ward.Live(1min);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+}
+
+TEST(Health, OtherRulesLeaveAloneWhatTheyDoNotName) {
+  Ward ward;
+  ward.Xid(48);
+  ward.Xid(94);  // it was contained
+  ward.Xid(95, {.gpu = kSecond});
+  ++ward.facts_.driver.module;
+  ward.After(2s);
+  EXPECT_EQ(ward.State({.gpu = kSecond}), kRecovering);
+  const Health before = ward.health_;
+  ward.SetRules({Fatal(31)});
+  EXPECT_EQ(ward.health_, before);
+}
+
+// Told of them again, which happens at each start and each change of another key.
+TEST(Health, TheSameRulesChangeNothing) {
+  Ward ward;
+  ward.options_.rules = {Fatal(95, 1h), {.xid = 92, .policy = config::XidPolicy::kEvent}};
+  for (const std::uint64_t xid : {48U, 92U, 94U, 95U}) ward.Xid(xid);
+  ++ward.facts_.driver.module;
+  ward.After(2s);
+  const Health before = ward.health_;
+  ward.SetRules(ward.options_.rules);
+  EXPECT_EQ(ward.health_, before);
 }
 
 TEST(Health, WithoutEventsAGpuIsUnmonitored) {

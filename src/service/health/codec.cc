@@ -60,6 +60,8 @@ Value EncodeFault(const Fault& fault) {
   if (fault.clear_after)
     map.Set("clearAfter", static_cast<std::uint64_t>(fault.clear_after->count()));
   if (fault.errors) map.Set("errors", *fault.errors);
+  if (fault.instance)
+    map.Set("profile", fault.instance->profile.value()).Set("start", fault.instance->start);
   if (fault.processes) {
     Value pids = Value::List();
     for (const model::Pid pid : *fault.processes) pids.Add(static_cast<std::uint64_t>(pid.value()));
@@ -87,6 +89,15 @@ Part ReadPart(const MemberReader& reader) {
   return {.gpu = model::GpuUuid(reader.Text("gpu")),
           .gpu_instance = SmallId<model::GpuInstanceId>(reader, "gpuInstance"),
           .compute_instance = SmallId<model::ComputeInstanceId>(reader, "computeInstance")};
+}
+
+// Absent in files of before it was written.
+std::optional<model::InstanceKey> ReadInstance(const MemberReader& reader, const Part& part) {
+  const auto profile = SmallId<model::ProfileId>(reader, "profile");
+  if (!profile) return std::nullopt;
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint32_t>::max();
+  return model::InstanceKey{part.gpu, *profile,
+                            static_cast<std::uint32_t>(reader.Number("start", kMost))};
 }
 
 Cause ReadCause(const MemberReader& reader) {
@@ -117,6 +128,7 @@ Fault ReadFault(const Value& map, std::string& problem) {
   if (reader.Has("clearAfter"))
     fault.clear_after = duration_cast<seconds>(Span(reader, "clearAfter") * 1000);
   if (reader.Has("errors")) fault.errors = reader.Number("errors");
+  fault.instance = ReadInstance(reader, fault.part);
   if (!reader.Has("processes")) return fault;
   fault.processes.emplace();
   const Value* pids = reader.Find("processes", Value::Kind::kList);

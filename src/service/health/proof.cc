@@ -35,13 +35,16 @@ bool ReadSince(const std::optional<Time>& read, const Fault& fault) {
   return read && *read > fault.last;
 }
 
-// What was seen since the fault, whether or not the GPU answers now.
+// What was seen since the fault, whether or not the GPU answers now. What is known from before it
+// may be over without anybody having looked.
 void Note(Fault& fault,
           const GpuFacts& gpu,
           const std::vector<Signal>& signals,
           const NodeFacts& node) {
-  if (Shows(signals, {Cause::kLost})) fault.gone = true;
-  if (Shows(signals, {Cause::kResetRequired}) || AsksForReset(gpu)) fault.asked = true;
+  const bool heard = ReadSince(gpu.heard_at, fault);
+  if (gpu.off_the_bus || (heard && Shows(signals, {Cause::kLost}))) fault.gone = true;
+  if (heard && Shows(signals, {Cause::kResetRequired})) fault.asked = true;
+  if (ReadSince(gpu.modes_at, fault) && AsksForReset(gpu)) fault.asked = true;
   if (ReadSince(gpu.readings_at, fault) && !fault.errors && !AnotherLife(fault.driver, node.driver))
     fault.errors = gpu.errors;
   if (!ReadSince(gpu.holders_at, fault) || !gpu.running) return;
@@ -51,14 +54,16 @@ void Note(Fault& fault,
 }
 
 // Nothing is wrong with it that a reset would end.
-bool Passes(const GpuFacts& gpu, const std::vector<Signal>& signals) {
+bool Passes(const GpuFacts& gpu, const XidOptions& options, const std::vector<Signal>& signals) {
   return !Shows(signals, {Cause::kLost, Cause::kHung, Cause::kMissing, Cause::kUnreadable,
                           Cause::kResetRequired}) &&
-         !AsksForReset(gpu);
+         !(AsksForReset(gpu) && FollowsDriver(options));
 }
 
 bool WasReset(const Fault& fault, const GpuFacts& gpu, const NodeFacts& node) {
-  return fault.asked || fault.gone || AnotherLife(fault.driver, node.driver) ||
+  // A wish that nobody follows is still a wish: only its end is a proof.
+  const bool asks_no_more = fault.asked && !AsksForReset(gpu);
+  return asks_no_more || fault.gone || AnotherLife(fault.driver, node.driver) ||
          (fault.errors && gpu.errors && *gpu.errors < *fault.errors);
 }
 
@@ -79,38 +84,42 @@ bool SignalIsGone(const Fault& fault, const GpuFacts& gpu, const std::vector<Sig
 
 bool IsOver(const Fault& fault,
             const GpuFacts& gpu,
+            const XidOptions& options,
             const std::vector<Signal>& signals,
             const NodeFacts& node) {
+  const bool passes = Passes(gpu, options, signals);
   const bool quiet = node.now - fault.last >= kQuietTime;
   switch (fault.proof) {
     case Proof::kQuiet: return quiet && !gpu.remap_pending;
-    case Proof::kApplication:
-      return Passes(gpu, signals) && (quiet || ProcessesAreGone(fault, gpu));
-    case Proof::kReset:
-      return Passes(gpu, signals) && !gpu.remap_pending && WasReset(fault, gpu, node);
-    case Proof::kFoundAnew:
-      return Passes(gpu, signals) && (fault.gone || AnotherLife(fault.driver, node.driver));
+    case Proof::kApplication: return passes && (quiet || ProcessesAreGone(fault, gpu));
+    case Proof::kReset: return passes && !gpu.remap_pending && WasReset(fault, gpu, node);
+    case Proof::kFoundAnew: return passes && (fault.gone || AnotherLife(fault.driver, node.driver));
     case Proof::kBoot: return false;
     case Proof::kSignal:
-    case Proof::kThreeLooks: return SignalIsGone(fault, gpu, signals) && Passes(gpu, signals);
+    case Proof::kThreeLooks: return SignalIsGone(fault, gpu, signals) && passes;
   }
   return false;
 }
 
 }  // namespace
 
+void ProveAnew(Fault& fault) {
+  fault.proven.reset();
+  fault.passing.reset();
+  fault.passed.reset();
+  fault.passes = 0;
+}
+
 void Weigh(Fault& fault,
            const GpuFacts& gpu,
+           const XidOptions& options,
            const std::vector<Signal>& signals,
            const NodeFacts& node) {
   Note(fault, gpu, signals, node);
   const bool answered = ReadSince(gpu.modes_at, fault);
   if (!answered && !Shows(signals, {fault.cause})) return;
-  if (!answered || !IsOver(fault, gpu, signals, node)) {
-    fault.proven.reset();
-    fault.passing.reset();
-    fault.passed.reset();
-    fault.passes = 0;
+  if (!answered || !IsOver(fault, gpu, options, signals, node)) {
+    ProveAnew(fault);
     return;
   }
   if (!fault.passing) fault.passing = node.now;

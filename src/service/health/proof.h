@@ -12,7 +12,11 @@ namespace partita::service::health {
 // Takes into the fault of this GPU what the look says: what was seen since, and whether it is over.
 void Weigh(Fault& fault,
            const GpuFacts& gpu,
+           const XidOptions& options,
            const std::vector<Signal>& signals,
            const NodeFacts& node);
+
+// Nothing counts that looks have found so far.
+void ProveAnew(Fault& fault);
 
 }  // namespace partita::service::health

@@ -98,10 +98,67 @@ TEST(Health, AnOlderLookProvesNothing) {
   ward.Xid(95);
   ++ward.facts_.driver.module;
   // It has not answered since.
-  ward.health_ = OnLook(ward.health_, ward.options_, ward.facts_);
+  ward.LookAtWhatIsKnown();
   EXPECT_EQ(ward.State(), kUnhealthy);
   ward.After(1s);
   EXPECT_EQ(ward.State(), kRecovering);
+}
+
+// It asked before, was reset, and has another XID before anybody looked.
+TEST(Health, AWishFromBeforeIsNoneOfThisFaults) {
+  for (const bool wish : {false, true}) {
+    Ward ward;
+    ward.options_.rules = {Fatal(95)};
+    if (wish)
+      ward.Ask(1);
+    else
+      ward.Show(FaultKind::kResetRequired);
+    ward.After(1s);
+    ward.facts_.now += 1s;
+    ward.Xid(95);
+    ward.LookAtWhatIsKnown();
+    ward.ShowNothing();
+    ward.gpu().recovery_action = wish ? std::optional(0U) : std::nullopt;
+    ward.Live(1min);
+    EXPECT_EQ(ward.State(), kUnhealthy);
+    EXPECT_EQ(ward.Reason(), "XidCritical");
+  }
+}
+
+TEST(Health, ALossFromBeforeIsNoneOfThisFaults) {
+  Ward ward;
+  ward.Show(FaultKind::kLost);
+  ward.After(1s);
+  ward.facts_.now += 1s;
+  ward.Xid(79);
+  ward.LookAtWhatIsKnown();
+  ward.ShowNothing();
+  ward.Live(1min);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+}
+
+// The bus is read at the moment of the XID, and may answer again before anybody looks.
+TEST(Health, WhatTheBusTellsAtOnceCounts) {
+  Ward ward;
+  ward.Xid(79);
+  ward.gpu().off_the_bus = true;
+  ward.Show(FaultKind::kLost);
+  ward.LookAtWhatIsKnown();
+  ward.gpu().off_the_bus = false;
+  ward.ShowNothing();
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+// Since another load of the driver its counter says nothing of the one before.
+TEST(Health, ACounterOfAnotherLoadIsNotOfTheFault) {
+  Ward ward;
+  ward.gpu().errors = 3;
+  ward.gpu().remap_pending = true;
+  ward.Xid(48);
+  ++ward.facts_.driver.module;
+  ward.After(2s);
+  EXPECT_EQ(ward.health_.faults.at(0).errors, std::nullopt);
 }
 
 TEST(Health, OffTheBusEndsWhenItIsFoundAnew) {

@@ -49,9 +49,9 @@ Proof ProofOfAction(std::uint32_t action) {
 
 // A driver that has lost the GPU, or its firmware, cannot say that nothing is wrong; and one that
 // has asked and asks no more says that it was done.
-bool MaySoften(const Fault& fault, const GpuFacts& gpu) {
+bool MaySoften(const Fault& fault, const GpuFacts& gpu, std::chrono::nanoseconds hold) {
   return fault.effect > Effect::kDegraded && !fault.asked && !RowOf(fault.xid).blocks &&
-         *gpu.modes_at - fault.last >= kTimeToAsk;
+         *gpu.modes_at - fault.last >= std::max<std::chrono::nanoseconds>(kTimeToAsk, hold);
 }
 
 }  // namespace
@@ -78,12 +78,15 @@ bool FollowsDriver(const XidOptions& options) {
   return verdict.by_preset || verdict.effect != Effect::kNothing;
 }
 
-void FollowDriver(Fault& fault, const GpuFacts& gpu, const XidOptions& options) {
+void FollowDriver(Fault& fault,
+                  const GpuFacts& gpu,
+                  const XidOptions& options,
+                  std::chrono::nanoseconds hold) {
   const bool since = gpu.modes_at && *gpu.modes_at > fault.last;
   if (fault.cause != Cause::kXid || !gpu.recovery_action || !since) return;
   if (!FollowsDriver(options) || !Judge(options, fault.xid).by_preset) return;
   const std::uint32_t action = *gpu.recovery_action;
-  if (!AsksForReset(gpu) && !MaySoften(fault, gpu)) return;
+  if (!AsksForReset(gpu) && !MaySoften(fault, gpu, hold)) return;
   fault.effect = std::max(EffectOfAction(action), Effect::kDegraded);
   fault.proof = ProofOfAction(action);
   fault.text =

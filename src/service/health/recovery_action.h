@@ -1,6 +1,7 @@
 // What the driver asks for (NVML's field 230, since driver 570), and what that makes of an XID.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 
 #include "service/health/state.h"
@@ -16,7 +17,11 @@ namespace partita::service::health {
 [[nodiscard]] bool FollowsDriver(const XidOptions& options);
 
 // What a preset made of an XID gives way to what the driver asks for since. That it asks for
-// nothing counts once it had the time to ask: until then the preset holds.
-void FollowDriver(Fault& fault, const GpuFacts& gpu, const XidOptions& options);
+// nothing counts once it had the time to ask, and the part was out for `hold`: until then the
+// preset holds.
+void FollowDriver(Fault& fault,
+                  const GpuFacts& gpu,
+                  const XidOptions& options,
+                  std::chrono::nanoseconds hold);
 
 }  // namespace partita::service::health

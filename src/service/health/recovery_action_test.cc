@@ -103,6 +103,46 @@ TEST(RecoveryAction, ThatIsNotAskedForLeavesTheDeviceInUse) {
   EXPECT_EQ(ward.State(), kHealthy);
 }
 
+// XID 95 each time that it is back.
+TEST(RecoveryAction, ThatIsNotAskedForAgainAndAgainIsARelapse) {
+  Ward ward;
+  ward.Ask(kNothing);
+  const auto out = [&] {
+    ward.Xid(95);
+    EXPECT_EQ(ward.State(), kUnhealthy);
+    const Time begin = ward.facts_.now;
+    while (ward.State() != kDegraded) ward.Live(2s);
+    const Time end = ward.facts_.now;
+    ward.Live(10s);
+    return end - begin;
+  };
+  EXPECT_EQ(out(), 10s);
+  EXPECT_EQ(out(), 60s);
+  EXPECT_EQ(out(), 120s);
+  EXPECT_EQ(out(), 240s);
+}
+
+TEST(RecoveryAction, ThatIsNotAskedForWhileItIsHeldBackBeginsTheTimeAnew) {
+  Ward ward;
+  ward.Ask(kNothing);
+  for (int i = 0; i < 60; ++i) {
+    ward.Xid(95);
+    ward.Live(20s);
+  }
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  ward.Live(1min);
+  EXPECT_EQ(ward.State(), kDegraded);
+}
+
+TEST(RecoveryAction, ThatIsNotAskedForAfterSeveralAtOnceIsNoRelapse) {
+  Ward ward;
+  ward.Ask(kNothing);
+  for (int i = 0; i < 3; ++i) ward.Xid(95);
+  ward.Live(12s);
+  EXPECT_EQ(ward.State(), kDegraded);
+  EXPECT_TRUE(ward.health_.recoveries.empty());
+}
+
 // "Nothing" after a wish is that it was done, not that there was none.
 TEST(RecoveryAction, ThatIsAskedForNoMoreIsProof) {
   Ward ward;
@@ -138,6 +178,56 @@ TEST(RecoveryAction, IsNotFollowedWhereItsOwnXidIsDisabled) {
   EXPECT_TRUE(FollowsDriver({}));
   variable.overrides = {.disable_all = true, .ignored = {}, .enable_all = false, .fatal = {}};
   EXPECT_FALSE(FollowsDriver(variable));
+}
+
+// It took the GPU out while it was followed.
+TEST(RecoveryAction, ThatIsFollowedNoMoreKeepsNobodyOut) {
+  Ward ward;
+  ward.Ask(kReset);
+  ward.After(1s);
+  EXPECT_EQ(ward.Reason(), "RecoveryAction");
+  ward.Live(1min);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  ward.options_.rules = {{.xid = 154, .policy = config::XidPolicy::kIgnore}};
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+TEST(RecoveryAction, ThatIsNotFollowedKeepsNoGpuOutThatWasLostOrHung) {
+  for (const model::FaultKind kind : {model::FaultKind::kLost, model::FaultKind::kHung}) {
+    Ward ward;
+    ward.options_.overrides.disable_all = true;
+    ward.Show(kind);
+    ward.After(1s);
+    EXPECT_EQ(ward.State(), kUnhealthy);
+    ward.Ask(kReset);
+    ward.Live(8s);
+    EXPECT_EQ(ward.State(), kHealthy);
+  }
+}
+
+// Nor is it the proof of a reset that nobody made.
+TEST(RecoveryAction, ThatIsNotFollowedProvesNothingBeforeItEnds) {
+  Ward ward;
+  ward.options_.rules = {Fatal(95), {.xid = 154, .policy = config::XidPolicy::kIgnore}};
+  ward.Xid(95);
+  ward.Ask(kReset);
+  ward.Live(1min);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  ward.Ask(kNothing);
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+TEST(RecoveryAction, ThatIsFollowedNoMoreMakesNothingWorseThanThePreset) {
+  Ward ward;
+  ward.Xid(94);
+  ward.Ask(kReset);
+  ward.Live(10s);
+  EXPECT_EQ(ward.Reason(), "XidCritical");
+  ward.SetRules({{.xid = 154, .policy = config::XidPolicy::kIgnore}});
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kDegraded);
 }
 
 }  // namespace

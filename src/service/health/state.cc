@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "model/unread.h"
+
 namespace partita::service::health {
 namespace {
 
@@ -11,6 +13,13 @@ using model::HealthState;
 
 // A single answer that fails proves little; what still fails after three looks does.
 constexpr std::chrono::seconds kSuspected{4};
+
+GpuFacts::Instance InstanceOf(const model::GpuUuid& gpu, const model::GpuInstance& instance) {
+  GpuFacts::Instance one{instance.id, {gpu, instance.profile, instance.placement.start}, {}};
+  for (const model::ComputeInstance& compute : instance.compute_instances)
+    one.compute_instances.push_back(compute.id);
+  return one;
+}
 
 bool IsSuspicion(Cause cause) { return cause == Cause::kMissing || cause == Cause::kUnreadable; }
 
@@ -50,9 +59,16 @@ std::optional<GpuFacts> FactsOf(const model::Gpu& gpu, const ReadTimes& times) {
     for (const model::Process& process : gpu.processes)
       facts.running->push_back({process.pid, process.gpu_instance, process.compute_instance});
   }
+  if (gpu.mig && !model::WhyMigUnknown(gpu)) {
+    facts.instances.emplace();
+    for (const model::GpuInstance& instance : gpu.mig->instances)
+      facts.instances->push_back(InstanceOf(*gpu.uuid, instance));
+  }
   facts.modes_at = times.modes;
   facts.readings_at = times.readings;
   facts.holders_at = times.holders;
+  facts.instances_at = times.instances;
+  facts.heard_at = times.heard;
   return facts;
 }
 

@@ -13,6 +13,7 @@
 #include "base/clock.h"
 #include "model/health.h"
 #include "model/ids.h"
+#include "model/instance_key.h"
 #include "model/inventory.h"
 #include "service/health/xid_policy.h"
 
@@ -69,6 +70,7 @@ struct Fault {
   std::uint64_t count = 1;
 
   // What was seen since the last one.
+  std::optional<model::InstanceKey> instance;        // who has the part's id
   DriverLife driver;                                 // that answered then
   bool asked = false;                                // the driver asked for a reset or a reboot
   bool gone = false;                                 // it was off the bus, or lost
@@ -122,8 +124,17 @@ struct GpuFacts {
     std::optional<model::ComputeInstanceId> compute_instance;
   };
   std::optional<std::vector<Running>> running;  // absent: nobody knows all of them
+  struct Instance {
+    model::GpuInstanceId id;
+    model::InstanceKey key;
+    std::vector<model::ComputeInstanceId> compute_instances;
+  };
+  std::optional<std::vector<Instance>> instances;  // absent: nobody knows all of them
   // When it last answered in full, and when it was last asked for the rest.
-  std::optional<Time> modes_at, readings_at, holders_at;
+  std::optional<Time> modes_at, readings_at, holders_at, instances_at;
+  // When it last told anything, be it that it is lost.
+  std::optional<Time> heard_at;
+  bool off_the_bus = false;  // at this moment, by what the bus tells
 };
 struct NodeFacts {
   Time now;
@@ -134,7 +145,7 @@ struct NodeFacts {
 
 // When the parts of each GPU were read last.
 struct ReadTimes {
-  std::optional<Time> modes, readings, holders;
+  std::optional<Time> modes, readings, holders, instances, heard;
 };
 // Nothing: nobody can say which GPU it is.
 [[nodiscard]] std::optional<GpuFacts> FactsOf(const model::Gpu& gpu, const ReadTimes& times);

@@ -150,7 +150,12 @@ void Live::ScanBus() {
   problems_.clear();
   if (bus.ok()) {
     bus_ = *std::move(bus);
-    known_.OnBus(hw::BoundToNvidia(bus_));
+    const std::vector<model::PciAddress> bound = hw::BoundToNvidia(bus_);
+    known_.OnBus(bound);
+    // Known and not on the bus: that is heard too.
+    for (const auto& [pci, stale] : known_.stale())
+      if (std::find(bound.begin(), bound.end(), pci) == bound.end())
+        heard_at_[pci] = loop_.clock().Now();
   } else if (bus.error().code() != base::ErrorCode::kNotFound) {
     // Nothing vanishes because it could not be listed.
     problems_.push_back({"", bus.error()});
@@ -246,6 +251,7 @@ void Live::HeardGpu(std::uint64_t look,
   const bool was_late = late != late_.end() && late->second.look == look;
   if (was_late) late_.erase(late);
   if (look == look_) awaited_.erase(pci);
+  if (report.Done()) heard_at_[pci] = loop_.clock().Now();
   if (answer.handle) NoteSession(answer.handle->generation);
   known_.Absorb(pci, answer, report.Done() ? std::optional(loop_.clock().Now()) : std::nullopt);
   if (answer.session_lost) {

@@ -77,6 +77,11 @@ class Live {
                                            hw::nvml::Part part) const {
     return known_.ReadAt(pci, part);
   }
+  // When something was last heard of a GPU, be it that it is lost.
+  [[nodiscard]] std::optional<Time> HeardAt(const model::PciAddress& pci) const {
+    const auto heard = heard_at_.find(pci);
+    return heard == heard_at_.end() ? std::nullopt : std::optional(heard->second);
+  }
   // How often the driver went away under the session.
   [[nodiscard]] std::uint64_t cut_off() const { return cut_off_; }
 
@@ -160,6 +165,7 @@ class Live {
   bool driver_heard_ = false;            // of the look that runs
   std::set<model::PciAddress> awaited_;  // of the look that runs
   std::set<model::PciAddress> probed_;   // by the next look, although they are left alone
+  std::map<model::PciAddress, Time> heard_at_;
   // Of looks before: not asked again until they are back.
   std::map<model::PciAddress, Late> late_;
   bool publishes_late_ = false;  // what came back of these, in a moment

@@ -39,6 +39,13 @@ TEST(Labels, SayWhatIsSharedByMps) {
                                                      {"gpu.product", "MOCKMODEL-SHARED"}}));
 }
 
+// NVIDIA's looks at no device for it (internal/lm/nvml.go, isMPSCapable), but that none is divided.
+TEST(Labels, MpsIsThereWhereItIsConfiguredForWhatTheNodeHasNot) {
+  config::PluginConfig config;
+  config.mps = TimeSliced("nvidia.com/mig-1g.5gb", 4).time_slicing;
+  EXPECT_EQ(Rendered(MockNode(1), config), Expected({{"mps.capable", "true"}}));
+}
+
 // Shares have names of their own, so that the product stays; one is one share of a device, too.
 TEST(Labels, CountTheSharesOfAllSizes) {
   config::PluginConfig config;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace partita::service::labels {
 namespace {
 
@@ -31,6 +33,11 @@ Value TaintValue(const Taint& taint) {
 }
 
 }  // namespace
+
+std::string TaintWord(const Taint& taint) {
+  return fmt::format("{}{}{}:{}", taint.key, taint.value.empty() ? "" : "=", taint.value,
+                     taint.effect);
+}
 
 bool HasTaint(const Value& node, const Taint& taint) {
   const std::vector<Value>& all = TaintsOf(node);

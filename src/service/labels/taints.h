@@ -19,6 +19,9 @@ struct Taint {
   bool operator==(const Taint&) const = default;
 };
 
+// "nvidia.com/gpu=present:NoSchedule", as kubectl writes it.
+[[nodiscard]] std::string TaintWord(const Taint& taint);
+
 struct TaintsWish {
   std::optional<Taint> add{};     // there it stays as it is, also with another value
   std::optional<Taint> remove{};  // only the very same

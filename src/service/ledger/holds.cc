@@ -14,7 +14,14 @@ Via PathOf(const Owner& owner) {
   return std::holds_alternative<Vm>(owner) ? Via::kVm : Via::kDevicePlugin;
 }
 
-bool SamePath(const Owner& a, const Owner& b) { return a.index() == b.index(); }
+// kubelet counts each resource's devices by themselves: what it offers under one name it may have
+// given away under another.
+bool SamePath(const Owner& a, const Owner& b) {
+  const auto* pod_a = std::get_if<Pod>(&a);
+  const auto* pod_b = std::get_if<Pod>(&b);
+  if (pod_a != nullptr && pod_b != nullptr) return pod_a->resource == pod_b->resource;
+  return a.index() == b.index();
+}
 
 // Of virtual machines the group counts only between machines, and before they are seen they have no
 // names to tell them apart.

@@ -111,8 +111,8 @@ struct Domains {
 // A domain for each device where a container gets one share at most; else one for all whole GPUs of
 // the resource, since a program talks to one daemon only. MIG devices always have one each: a
 // program can use one of them only. Where a container may get several shares the defaults are the
-// whole device: a client's own variables lower the limits and never raise them. Of sizes they are
-// the most that one share may take: what a program has that takes its variables away.
+// whole device, and a client's own variables lower the limits. Of sizes they are the most that one
+// share may take: what a program has that takes its variables away.
 [[nodiscard]] Domains MakeDomains(const std::vector<SharedDevices>& shared, const Factors& factors);
 
 }  // namespace partita::service::mps

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <atomic>
@@ -15,6 +16,7 @@
 #include "agent/mps/known_process.h"
 #include "agent/mps/pod/pod_runner.h"
 #include "base/files.h"
+#include "net/testing/fake_loop.h"
 
 namespace partita::agent::mps::pod {
 namespace {
@@ -132,6 +134,24 @@ TEST_F(RunnerServerTest, AProgramThatIsAnotherIsEnded) {
   StopServer();
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1);
   EXPECT_EQ(errno, ECHILD);
+}
+
+TEST_F(RunnerServerTest, ASocketThatIsGoneIsThereAgainWithinHalfAMinute) {
+  net::testing::FakeLoop loop;
+  base::Log log(loop.clock(), [](std::string_view) {});
+  RunnerServer server(loop, log, {.root = Root(), .socket = Socket(), .find_program = [this] {
+                                    return base::Result<std::string>(Program());
+                                  }});
+  ASSERT_TRUE(server.Listen().ok());
+  ASSERT_EQ(unlink(Socket().c_str()), 0);
+  loop.Advance(std::chrono::seconds(30));
+  EXPECT_TRUE(base::Exists(Socket()));
+  struct stat before {};
+  struct stat after {};
+  ASSERT_EQ(stat(Socket().c_str(), &before), 0);
+  loop.Advance(std::chrono::seconds(30));
+  ASSERT_EQ(stat(Socket().c_str(), &after), 0);
+  EXPECT_EQ(after.st_ino, before.st_ino);
 }
 
 // Whoever listens and says nothing costs no more than a flag.

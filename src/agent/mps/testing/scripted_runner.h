@@ -44,23 +44,35 @@ class ScriptedRunner final : public Runner {
     EXPECT_TRUE(Append(launch.output, ""));
     const std::lock_guard lock(mutex_);
     started_.push_back(pid);
-    deaf_ = has_quit_ = false;
+    daemons_[launch.domain] = pid;
+    deaf_ = false;
     threads_ = "50.0";
     return model::Pid(pid);
   }
-  base::Result<std::string> Ask(const service::mps::Directories& /*directories*/,
+  base::Result<std::string> Ask(const service::mps::Directories& directories,
                                 std::string_view command,
                                 const std::atomic<bool>* stop) const override {
     const std::lock_guard lock(mutex_);
     ++asked_[std::string(command)];
     if (together_ > 0) return Hang(*stop);
+    const std::string domain = DomainOf(directories);
+    if (hangs_in_ == domain && command.starts_with(hangs_at_)) {
+      hangs_in_.clear();
+      hangs_ = true;
+      mutex_.unlock();
+      while (hangs_ && !*stop) (void)poll(nullptr, 0, 1);
+      mutex_.lock();
+      if (hangs_.exchange(false)) {
+        return base::MakeError(base::ErrorCode::kTimeout, "it was told to stop");
+      }
+    }
     if (deaf_) return base::MakeError(base::ErrorCode::kTimeout, "no answer");
     if (failing_ && command.starts_with(fails_at_)) return base::MakeError(*failing_, "it failed");
-    if (started_.empty() || has_quit_)
-      return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
+    const auto daemon = daemons_.find(domain);
+    if (daemon == daemons_.end()) return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
     if (command.starts_with("quit")) {
-      has_quit_ = true;
-      kill(started_.back(), SIGKILL);
+      kill(daemon->second, SIGKILL);
+      daemons_.erase(daemon);
     }
     if (command.starts_with("shutdown_server")) servers_.clear();
     if (command == service::mps::kListServers) return servers_.empty() ? "" : servers_ + "\n";
@@ -90,6 +102,14 @@ class ScriptedRunner final : public Runner {
     const std::lock_guard lock(mutex_);
     together_ = count;
   }
+  // The next command of that domain that begins so, until it is told to stop or GoOn.
+  void HangAt(std::string domain, std::string command) {
+    const std::lock_guard lock(mutex_);
+    hangs_in_ = std::move(domain);
+    hangs_at_ = std::move(command);
+  }
+  [[nodiscard]] bool hangs() const { return hangs_; }
+  void GoOn() { hangs_ = false; }
   // Commands that begin so; nothing: none any more.
   void FailAt(std::string command, std::optional<base::ErrorCode> code) {
     const std::lock_guard lock(mutex_);
@@ -100,9 +120,9 @@ class ScriptedRunner final : public Runner {
     const std::lock_guard lock(mutex_);
     threads_ = std::move(percentage);
   }
-  void HaveServer(std::string state) {
+  void HaveServer(std::string state, pid_t pid = 77) {
     const std::lock_guard lock(mutex_);
-    servers_ = "77";
+    servers_ = std::to_string(pid);
     state_ = std::move(state);
   }
   int asked(const std::string& command) const {
@@ -118,6 +138,10 @@ class ScriptedRunner final : public Runner {
   }
 
  private:
+  static std::string DomainOf(const service::mps::Directories& directories) {
+    const std::string domain = directories.pipe.substr(0, directories.pipe.rfind('/'));
+    return domain.substr(domain.rfind('/') + 1);
+  }
   base::Error Hang(const std::atomic<bool>& stop) const {
     mutex_.unlock();
     while (!stop) (void)poll(nullptr, 0, 1);
@@ -132,9 +156,12 @@ class ScriptedRunner final : public Runner {
   mutable std::atomic<int> stopped_ = 0;
   mutable std::map<std::string, int> asked_;
   std::vector<pid_t> started_;
+  mutable std::map<std::string, pid_t> daemons_;  // by domain; those that did not quit
+  mutable std::string hangs_in_;
+  std::string hangs_at_;
+  mutable std::atomic<bool> hangs_ = false;
   bool deaf_ = false;
   bool away_ = false;
-  mutable bool has_quit_ = false;
   std::string fails_at_;
   std::optional<base::ErrorCode> failing_;
   mutable std::string servers_;

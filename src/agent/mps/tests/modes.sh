@@ -38,14 +38,9 @@ tell next "go exclusive"
 until_shown next nothing
 until_true as_before
 
-# Killed as soon as one of these is true: what comes next puts everything back.
-moments=('[ -s "$work/brief.err" ]' '[ -s "$root.modes" ]' '! as_before' '[ -e "$root/one/domain.json" ]'
-  '[ -e "$root/two/pipe/control" ]' 'shows_now brief "$ready"')
-for moment in "${moments[@]}"; do
-  rm -f "$work"/brief.* "$work"/after.* "$root.modes"
-  owner brief
-  tell brief "${all[@]}" "go exclusive"
-  until_true eval "$moment"
+# die_at MOMENT: the owner called brief, as soon as this is true. What comes next puts everything back.
+die_at() {
+  until_true eval "$1"
   kill -KILL "$brief_pid"
   wait "$brief_pid" || true
   owner after
@@ -54,4 +49,34 @@ for moment in "${moments[@]}"; do
   until_true as_before
   kill -KILL "$after_pid"
   wait "$after_pid" || true
+  ! grep -lsz "^CUDA_MPS_PIPE_DIRECTORY=$root/" /proc/[0-9]*/environ || fail "a daemon outlives its domain: $1"
+  rm -f "$work"/brief.* "$work"/after.* "$root.modes"
+}
+
+# While they begin.
+rm -f "$root.modes"
+moments=('[ -s "$work/brief.err" ]' '[ -s "$root.modes" ]' '! as_before' '[ -e "$root/one/domain.json" ]'
+  '[ -e "$root/two/pipe/control" ]' 'shows_now brief "$ready"')
+for moment in "${moments[@]}"; do
+  owner brief
+  tell brief "${all[@]}" "go exclusive"
+  die_at "$moment"
+done
+
+# While they end: all of them, or two, with another limit for the third.
+mode_of() { smi -i "$1" --query-gpu=compute_mode --format=csv,noheader; }
+quits() { grep -c Cmd:quit "$root/one/log/control.log"; }
+record() { cat "$root/one/domain.json" 2>/dev/null || true; }
+moments=('[ "$(quits)" -gt "$before_that" ]' '[ "$(record)" != "$record_then" ]' '[ ! -e "$root/two/domain.json" ]'
+  '[ "$(mode_of 1)" = Prohibited ]' as_before)
+for moment in "${moments[@]}"; do
+  for other in none "domain one ${gpu[0]} 10240 25 ${address[0]}"; do
+    [[ $moment = as_before && $other != none ]] && continue # one GPU stays exclusive
+    owner brief
+    tell brief "${all[@]}" "go exclusive"
+    until_shown brief "$ready"
+    before_that=$(quits || true) record_then=$(record)
+    tell brief "$other" "go exclusive"
+    die_at "$moment"
+  done
 done

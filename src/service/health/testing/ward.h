@@ -4,12 +4,21 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
 
 #include "service/health/changes.h"
 
 namespace partita::service::health::testing {
 
 inline const model::GpuUuid kFirst("GPU-1"), kSecond("GPU-2");
+
+// A GPU instance with the compute instance 0.
+struct Laid {
+  std::uint32_t id, profile, start;
+};
 
 // All GPUs answer each look in full. Their driver knows no recovery action until it is asked for
 // one.
@@ -41,13 +50,20 @@ class Ward {
   void Xid(std::uint64_t xid, const Part& part = Gpu()) {
     health_ = OnXid(std::move(health_), options_, {part, xid}, facts_);
   }
+  void SetRules(std::vector<config::XidRule> rules) {
+    options_.rules = std::move(rules);
+    health_ = OnOptions(std::move(health_), options_);
+  }
+  // Somebody publishes what was known before.
+  void LookAtWhatIsKnown() { health_ = OnLook(std::move(health_), options_, facts_); }
   // Time passes, then everybody is looked at.
   void After(std::chrono::nanoseconds time) {
     facts_.now += time;
     facts_.wall += std::chrono::duration_cast<base::Clock::Wall::duration>(time);
     for (GpuFacts& gpu : facts_.gpus) {
+      gpu.heard_at = facts_.now;
       if (IsSilent(gpu)) continue;
-      gpu.modes_at = gpu.readings_at = gpu.holders_at = facts_.now;
+      gpu.modes_at = gpu.readings_at = gpu.holders_at = gpu.instances_at = facts_.now;
     }
     health_ = OnLook(std::move(health_), options_, facts_);
   }
@@ -59,10 +75,18 @@ class Ward {
       After(std::min<std::chrono::nanoseconds>(
           std::max<std::chrono::nanoseconds>(next, std::chrono::milliseconds(1)),
           end - facts_.now));
+      ASSERT_NE(Next(), std::chrono::nanoseconds::zero()) << "it would look without end";
     }
   }
 
   GpuFacts& gpu(std::size_t index = 0) { return facts_.gpus.at(index); }
+  void LayOut(const std::vector<Laid>& instances) {
+    gpu().instances.emplace();
+    for (const Laid& each : instances)
+      gpu().instances->push_back({model::GpuInstanceId(each.id),
+                                  {kFirst, model::ProfileId(each.profile), each.start},
+                                  {model::ComputeInstanceId(0)}});
+  }
   void Show(model::FaultKind kind) { gpu().faults = {{kind, "it says so"}}; }
   void ShowNothing() { gpu().faults.clear(); }
   void Ask(std::uint32_t action) {
