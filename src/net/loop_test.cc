@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <string>
 #include <thread>
 #include <vector>
@@ -314,6 +315,21 @@ TEST(FakeLoop, CallsAPausedProcessOnceForAllItMissed) {
   EXPECT_EQ(ticks, 1);
   loop.Advance(std::chrono::seconds(2));
   EXPECT_EQ(ticks, 2);
+}
+
+TEST(FakeLoop, MissesNoPostThatComesAsItGoesToSleep) {
+  testing::FakeLoop loop;
+  constexpr int kPosts = 50'000;
+  std::atomic<int> heard = 0;
+  std::thread other([&] {
+    for (int post = 1; post <= kPosts; ++post) {
+      loop.Post([&] { ++heard; });
+      while (heard < post) std::this_thread::yield();
+    }
+  });
+  loop.RunUntil([&] { return heard == kPosts; });
+  other.join();
+  EXPECT_EQ(heard, kPosts);
 }
 
 TEST(FakeLoop, HasAWallThatTimersDoNotLookAt) {

@@ -6,6 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+
+#include <fmt/format.h>
 
 #include "base/result.h"
 
@@ -18,6 +22,9 @@ void Call(const Task& task) noexcept { task(); }
 // More than any test does at one moment: a program that never comes to rest.
 constexpr int kMostRounds = 1'000'000;
 
+// Of real time in which nothing at all comes: what is waited for never will.
+constexpr int kLongestSilence = 120'000;  // ms
+
 }  // namespace
 
 struct FakeLoop::Armed {
@@ -29,6 +36,7 @@ struct FakeLoop::Armed {
 };
 
 struct FakeLoop::Watched {
+  std::string name;
   WakeUpCounts::Counter counter;
   std::shared_ptr<const Task> readable;
   std::shared_ptr<const Task> writable;
@@ -134,6 +142,7 @@ std::unique_ptr<Timer> FakeLoop::NewTimer(std::string name) {
 std::unique_ptr<Watch> FakeLoop::NewWatch(std::string name, int descriptor) {
   auto watched = std::make_shared<Watched>();
   watched->counter = counts_.Of(name);
+  watched->name = std::move(name);
   PARTITA_CHECK(watched_.emplace(descriptor, watched).second);
   return std::make_unique<FakeWatch>(*this, descriptor, std::move(watched));
 }
@@ -160,13 +169,14 @@ void FakeLoop::Stop() {
 }
 
 bool FakeLoop::RunPosted() {
+  // First: a post that comes between the two leaves the descriptor readable.
+  eventfd_t ignored = 0;
+  (void)!eventfd_read(event_.get(), &ignored);
   std::vector<Task> tasks;
   {
     const std::lock_guard lock(mutex_);
     tasks.swap(posted_);
   }
-  eventfd_t ignored = 0;
-  (void)!eventfd_read(event_.get(), &ignored);
   for (std::size_t i = 0; i < tasks.size(); ++i) {
     ++*posted_count_;
     Call(tasks[i]);
@@ -207,10 +217,12 @@ bool FakeLoop::RunDescriptors(int timeout) {
     polled.push_back({descriptor, static_cast<short>(events), 0});
     watched.push_back(each);
   }
-  if (poll(polled.data(), polled.size(), timeout) < 0) {
+  const int ready = poll(polled.data(), polled.size(), timeout);
+  if (ready < 0) {
     PARTITA_CHECK(errno == EINTR);
     return false;
   }
+  if (ready == 0 && timeout > 0) EndForSilence();
   bool any = false;
   for (std::size_t i = 1; i < polled.size() && !Stopped(); ++i) {
     const auto run = [&](int events, std::shared_ptr<const Task> Watched::*direction) {
@@ -253,11 +265,24 @@ void FakeLoop::Jump(Duration time) {
   RunUntilIdle();
 }
 
+void FakeLoop::EndForSilence() {
+  std::string text = fmt::format("the loop has heard of nothing for {} s, its clock stands still;",
+                                 kLongestSilence / 1000);
+  for (const auto& [name, in] : ArmedTimers())
+    text += fmt::format(" timer {} in {} ms;", name,
+                        std::chrono::duration_cast<std::chrono::milliseconds>(in).count());
+  for (const auto& [descriptor, watched] : watched_)
+    text += fmt::format(" descriptor {} of {};", descriptor, watched->name);
+  const std::lock_guard lock(mutex_);
+  fmt::print(stderr, "{} {} posts are left\n", text, posted_.size());
+  std::abort();
+}
+
 void FakeLoop::RunUntil(const std::function<bool()>& condition) {
   for (;;) {
     RunUntilIdle();
     if (condition() || Stopped()) return;
-    RunDescriptors(-1);
+    RunDescriptors(kLongestSilence);
   }
 }
 
@@ -266,7 +291,7 @@ void FakeLoop::Run() {
     RunUntilIdle();
     if (Stopped()) break;
     if (timers_.empty())
-      RunDescriptors(-1);
+      RunDescriptors(kLongestSilence);
     else
       clock_.Move(timers_.begin()->first.first - clock_.Now());
   }

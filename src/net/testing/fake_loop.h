@@ -62,7 +62,8 @@ class FakeLoop final : public Loop {
   // Time passes as for a paused process, or one of a suspended machine: afterwards all is late.
   void Jump(Duration time);
   // Does what can be done now and waits for other threads and descriptors, while the clock stands
-  // still, until the condition holds.
+  // still, until the condition holds. Where nothing comes for two minutes, the process ends and
+  // says what was waited for.
   void RunUntil(const std::function<bool()>& condition);
   // As the kernel would deliver it. Nobody asked for it: the test fails (the process ends).
   void Raise(int signal);
@@ -82,6 +83,7 @@ class FakeLoop final : public Loop {
   bool RunPosted();
   bool RunOneTimer();
   bool RunDescriptors(int timeout);
+  [[noreturn]] void EndForSilence();
   [[nodiscard]] bool Stopped();
 
   FakeClock clock_;
