@@ -92,7 +92,9 @@ void Contain(Health& health, const XidOptions& options, const XidEvent& event, T
   for (Fault& fault : health.faults) {
     const bool pair = fault.cause == Cause::kXid && fault.part.gpu == event.part.gpu &&
                       RowOf(fault.xid).contained == event.xid && now - fault.last <= kPair;
-    if (pair && Judge(options, fault.xid).by_table) TakeTheEdgeOff(fault);
+    if (!pair || !Judge(options, fault.xid).by_table) continue;
+    fault.back = fault.back || IsOut(fault);
+    TakeTheEdgeOff(fault);
   }
 }
 
@@ -104,11 +106,6 @@ nanoseconds HoldOf(const Health& health, const Part& part, Time now) {
   nanoseconds hold = kSecondHold;
   for (auto i = before; i > 1 && hold < kLongestHold; --i) hold *= 2;
   return std::min<nanoseconds>(hold, kLongestHold);
-}
-
-bool WasUnhealthy(const Fault& fault) {
-  return fault.effect == Effect::kUnhealthy ||
-         (fault.effect == Effect::kUnhealthyOnceIdle && fault.was_idle);
 }
 
 // It is over, and was held back as long as it must.
@@ -135,7 +132,7 @@ void LetGo(Health& health, Time now) {
   for (Fault& fault : health.faults) {
     if (!MayGo(health, fault, now)) {
       left.push_back(std::move(fault));
-    } else if (WasUnhealthy(fault) && StateOf(fault, now) != HealthState::kHealthy) {
+    } else if (fault.back || (IsOut(fault) && StateOf(fault, now) != HealthState::kHealthy)) {
       back.push_back({fault.part, now});
     }
   }
@@ -154,7 +151,7 @@ bool IsBadByRepetition(const Fault& fault, const Verdict& verdict) {
 bool IsToBeJudgedAnew(const Fault& fault, const Verdict& verdict, const XidOptions& options) {
   if (!verdict.by_preset) return true;
   // By a rule that is no more.
-  if (fault.clear_after) return true;
+  if (fault.by_rule) return true;
   // By the driver, to whom nobody listens any more.
   return !FollowsDriver(options) && fault.effect > verdict.effect;
 }
@@ -162,6 +159,7 @@ bool IsToBeJudgedAnew(const Fault& fault, const Verdict& verdict, const XidOptio
 void JudgeAnew(Fault& fault, const Verdict& verdict) {
   fault.text = TextOf(fault.xid, verdict);
   fault.clear_after = verdict.clear_after;
+  fault.by_rule = !verdict.by_preset;
   if (fault.effect == verdict.effect && fault.proof == verdict.proof) return;
   fault.effect = verdict.effect;
   fault.proof = verdict.proof;
@@ -201,6 +199,7 @@ Health OnXid(Health health,
   fresh.effect = verdict.effect;
   fresh.proof = verdict.proof;
   fresh.clear_after = verdict.clear_after;
+  fresh.by_rule = !verdict.by_preset;
   fresh.text = TextOf(event.xid, verdict);
   fresh.at = fresh.last = when.now;
   fresh.since = when.wall;
@@ -211,8 +210,12 @@ Health OnXid(Health health,
     TakeTheEdgeOff(fresh);
   if (Fault* known = Find(health, event.part, Cause::kXid, event.xid)) {
     // It was back, since the driver asked for nothing or it was contained, and is out again.
-    if (known->effect == Effect::kDegraded && fresh.effect == Effect::kUnhealthy)
+    if (known->back && fresh.effect == Effect::kUnhealthy)
       CountRecovery(health, {event.part, when.now});
+    else
+      fresh.back = known->back;
+    // If the id is another's by now, what was wrong with the one before is the GPU's.
+    fresh.instance = known->instance;
     // What was seen since the one before proves nothing for this one.
     fresh.at = known->at;
     fresh.since = known->since;

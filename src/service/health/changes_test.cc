@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "service/health/codec.h"
 #include "service/health/testing/rules.h"
 #include "service/health/testing/ward.h"
 
@@ -193,6 +194,23 @@ TEST(Health, ARetirementWaitsUntilTheGpuIsIdle) {
   EXPECT_EQ(ward.State(), kUnhealthy);
 }
 
+TEST(Health, ARuleThatIsGoneLeavesNoVerdict) {
+  Ward ward;
+  ward.SetRules({Fatal(92)});
+  ward.Xid(92);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  ward.health_ = Decode(Encode(ward.health_, "boot"), "boot").value();
+  ward.SetRules({});
+  EXPECT_EQ(ward.State(), kDegraded);
+  // And the other way round.
+  Ward milder;
+  milder.SetRules({{.xid = 95, .policy = config::XidPolicy::kEvent}});
+  milder.Xid(95);
+  EXPECT_EQ(milder.State(), kDegraded);
+  milder.SetRules({});
+  EXPECT_EQ(milder.State(), kUnhealthy);
+}
+
 TEST(Health, AStormOfXidsDoesNotFillMemory) {
   Ward ward;
   for (int i = 0; i < 1000; ++i) {
@@ -211,6 +229,19 @@ TEST(Health, AStormOfXidsDoesNotFillMemory) {
 }
 
 // How long it is held back.
+
+TEST(Health, WhatOnlyEverDegradedIsNoRelapse) {
+  Ward ward;
+  ward.Xid(94);
+  ward.Xid(48);
+  ward.Live(5min);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.Xid(48);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  ++ward.facts_.driver.module;
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kDegraded) << "94 is quiet for ten minutes first";
+}
 
 TEST(Health, ARelapseIsHeldBackLongerEachTime) {
   Ward ward;

@@ -56,7 +56,9 @@ Value EncodeFault(const Fault& fault) {
       .Set("module", fault.driver.module)
       .Set("asked", fault.asked)
       .Set("gone", fault.gone)
-      .Set("wasIdle", fault.was_idle);
+      .Set("wasIdle", fault.was_idle)
+      .Set("byRule", fault.by_rule)
+      .Set("back", fault.back);
   if (fault.clear_after)
     map.Set("clearAfter", static_cast<std::uint64_t>(fault.clear_after->count()));
   if (fault.errors) map.Set("errors", *fault.errors);
@@ -125,6 +127,9 @@ Fault ReadFault(const Value& map, std::string& problem) {
   fault.asked = reader.Flag("asked");
   fault.gone = reader.Flag("gone");
   fault.was_idle = reader.Flag("wasIdle");
+  // Absent in files of before they were written; then only a rule had a time.
+  fault.by_rule = reader.Has("byRule") ? reader.Flag("byRule") : reader.Has("clearAfter");
+  fault.back = reader.Has("back") && reader.Flag("back");
   if (reader.Has("clearAfter"))
     fault.clear_after = duration_cast<seconds>(Span(reader, "clearAfter") * 1000);
   if (reader.Has("errors")) fault.errors = reader.Number("errors");

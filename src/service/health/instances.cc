@@ -62,6 +62,9 @@ void FollowInstances(Health& health, const GpuFacts& gpu) {
     } else if (fault.proof != Proof::kApplication) {
       if (!now.gpu_instance) fault.instance.reset();
       fault.part = std::move(now);
+      // Of the smaller part: others may run in this one.
+      fault.was_idle = false;
+      fault.processes.reset();
       moved.push_back(std::move(fault));
     }
   }

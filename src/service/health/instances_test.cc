@@ -68,6 +68,30 @@ TEST(FaultOfAnInstance, IsTheGpuInstancesWhenItsComputeInstanceIsNoMore) {
   EXPECT_EQ(ward.State(Ward::Device(1, 0)), kHealthy);
 }
 
+// Nobody was left in the instance when it went; others run on the GPU.
+TEST(FaultOfAnInstance, ThatWaitsForAnIdleGpuWaitsForAllOfIt) {
+  Ward ward = Halved();
+  ward.Run(7, 1, 0);
+  ward.Xid(156, Ward::Instance(5));
+  ward.After(1s);
+  EXPECT_EQ(ward.State(Ward::Instance(5)), kUnhealthy);
+  ward.LayOut({{1, 19, 0}});
+  ward.Live(1min);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.gpu().running->clear();
+  ward.Live(1min);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+}
+
+// The same again, of whoever was given the id meanwhile.
+TEST(FaultOfAnInstance, IsNotForgottenForTheNextWithItsId) {
+  Ward ward = HalfIll();
+  ward.Xid(95, Ward::Device(5, 0));
+  ward.LayOut({{5, 19, 0}});
+  ward.After(1s);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+}
+
 TEST(FaultOfAnInstance, OfAnApplicationGoesWithIt) {
   Ward ward = Halved();
   ward.options_.rules = {Fatal(31)};

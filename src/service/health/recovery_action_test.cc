@@ -122,6 +122,20 @@ TEST(RecoveryAction, ThatIsNotAskedForAgainAndAgainIsARelapse) {
   EXPECT_EQ(out(), 240s);
 }
 
+// Also where the one before was forgotten meanwhile.
+TEST(RecoveryAction, ThatIsNotAskedForEveryElevenMinutesIsARelapse) {
+  Ward ward;
+  ward.Ask(kNothing);
+  ward.Xid(95);
+  ward.Live(11min);
+  EXPECT_TRUE(ward.health_.faults.empty());
+  ward.Xid(95);
+  ward.Live(30s);
+  EXPECT_EQ(ward.State(), kUnhealthy);
+  ward.Live(40s);
+  EXPECT_EQ(ward.State(), kDegraded);
+}
+
 TEST(RecoveryAction, ThatIsNotAskedForWhileItIsHeldBackBeginsTheTimeAnew) {
   Ward ward;
   ward.Ask(kNothing);

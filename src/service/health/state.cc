@@ -72,16 +72,15 @@ std::optional<GpuFacts> FactsOf(const model::Gpu& gpu, const ReadTimes& times) {
   return facts;
 }
 
+bool IsOut(const Fault& fault) {
+  return fault.effect == Effect::kUnhealthy ||
+         (fault.effect == Effect::kUnhealthyOnceIdle && fault.was_idle);
+}
+
 HealthState StateOf(const Fault& fault, Time now) {
   if (IsSuspicion(fault.cause) && now - fault.at < kSuspected) return HealthState::kHealthy;
-  switch (fault.effect) {
-    case Effect::kNothing: return HealthState::kHealthy;
-    case Effect::kDegraded: return HealthState::kDegraded;
-    case Effect::kUnhealthyOnceIdle:
-      if (!fault.was_idle) return HealthState::kDegraded;
-      break;
-    case Effect::kUnhealthy: break;
-  }
+  if (fault.effect == Effect::kNothing) return HealthState::kHealthy;
+  if (!IsOut(fault)) return HealthState::kDegraded;
   return fault.proven ? HealthState::kRecovering : HealthState::kUnhealthy;
 }
 

@@ -68,6 +68,8 @@ struct Fault {
   Time last;         // of an XID: the latest
   base::Clock::Wall since;
   std::uint64_t count = 1;
+  bool by_rule = false;  // somebody named this XID, in the configuration or in a variable
+  bool back = false;     // it was out, and has only been degraded since
 
   // What was seen since the last one.
   std::optional<model::InstanceKey> instance;        // who has the part's id
@@ -150,6 +152,8 @@ struct ReadTimes {
 // Nothing: nobody can say which GPU it is.
 [[nodiscard]] std::optional<GpuFacts> FactsOf(const model::Gpu& gpu, const ReadTimes& times);
 
+// Nobody is given the part, whatever was seen since.
+[[nodiscard]] bool IsOut(const Fault& fault);
 // How a fault stands.
 [[nodiscard]] model::HealthState StateOf(const Fault& fault, Time now);
 // The one word for it: "XidCritical", "GpuLost", …
