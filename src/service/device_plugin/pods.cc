@@ -140,6 +140,8 @@ class Reading {
       const std::string key = ledger::KeyOf(*device);
       const auto hold = state_.holds.find(key);
       const bool held = hold != state_.holds.end();
+      // To kubelet it is another device: whoever has it does not replace the holder, nor keep it.
+      if (held && HasAnotherName(hold->second, claimant)) continue;
       // It is listed, so its end is not near, whoever of them it is.
       present_.insert(key);
       if (held && hold->second.owner == ledger::Owner(claimant.pod) && hold->second.seen) return;
@@ -152,6 +154,11 @@ class Reading {
       result_.bind.push_back({*device, claimant.pod});
       return;
     }
+  }
+
+  static bool HasAnotherName(const ledger::Hold& hold, const Claimant& claimant) {
+    const auto* pod = std::get_if<ledger::Pod>(&hold.owner);
+    return pod != nullptr && pod->resource != claimant.pod.resource;
   }
 
   static bool SeenAsLong(const ledger::Hold& hold,

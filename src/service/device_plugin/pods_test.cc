@@ -146,6 +146,17 @@ TEST_F(PodsTest, UnderNamesOfOthersAreNotOurs) {
   EXPECT_TRUE(last_.unknown.empty());
 }
 
+// As after another plugin that served meanwhile under its own names.
+TEST_F(PodsTest, WithADeviceUnderAnotherNameGetItOnceTheFirstIsGone) {
+  Allocate("GPU-0", 0);
+  EXPECT_EQ(Read(1, {Pod("train", {"GPU-0"})}), Lines{"+GPU-0 default/train"});
+  const PodDevices other = Pod("other", {"GPU-0"}, "nvidia.com/gpu.old");
+  EXPECT_EQ(Read(90, {Pod("train", {"GPU-0"}), other}), Lines{});
+  EXPECT_EQ(Read(100, {other}), Lines{});
+  EXPECT_EQ(Read(111, {other}), Lines{"-GPU-0 default/train"});
+  EXPECT_EQ(Read(112, {other}), Lines{"+GPU-0 default/other"});
+}
+
 TEST_F(PodsTest, WithWordsThatOnlyLookLikeSharesAreReported) {
   for (const char* id : {"GPU-0::", "GPU-0::x", "GPU-0::4294967296", "GPU-0::01", "GPU-0::1::2",
                          "::0", "GPU-00", "GPU-0::-1", "GPU-0::small-1", "GPU-0::gpu-1"})

@@ -29,6 +29,14 @@ TEST_F(HoldsTest, OfTheSameDeviceReplaceTheOldHolder) {
   EXPECT_TRUE(Release(state_, Gpu(0), train_).changes.empty());
 }
 
+// What kubelet offers under one name it may have given away under another.
+TEST_F(HoldsTest, OfTheSameDeviceUnderAnotherNameAreRefused) {
+  Do(Bind(state_, Gpu(0), train_, At(1)));
+  EXPECT_EQ(Why(Reserve(state_, {Pod{"", "", "", "nvidia.com/gpu.old"}, {Gpu(0)}}, At(2))),
+            "GPU-0 cannot be given to a pod not yet seen (nvidia.com/gpu.old): pod default/train "
+            "(main) holds GPU-0 (one of them needs the whole GPU)");
+}
+
 TEST_F(HoldsTest, AreRefusedForAnotherDeviceWithTheSameAtoms) {
   Do(Bind(state_, Mig(0), train_, At(1)));
   EXPECT_EQ(
