@@ -35,6 +35,7 @@ constexpr seconds kAfterAllocate{1};
 constexpr seconds kWhileAwaited{10};
 // Milliseconds, as a rule. A kubelet that is slower than this gets its devices nevertheless.
 constexpr seconds kToHearHolders{1};
+constexpr milliseconds kUntilItListens{50};
 
 std::set<std::string> IdsOf(const Offered& offered) {
   std::set<std::string> ids;
@@ -91,27 +92,41 @@ void PluginService::Start(PluginOptions options) {
   running_ = true;
   AskPodsAt(options_.pod_resources);
   kubelet_subscription_ = kubelet_.Subscribe([this](hw::watch::KubeletSocket::Change change) {
-    const bool gone = change == hw::watch::KubeletSocket::Change::kGone;
-    for (auto& [name, endpoint] : endpoints_) {
-      if (gone)
-        endpoint->KubeletGone();
-      else
-        endpoint->KubeletStarted();
-    }
     // What the one before it answered does not count any more.
     pods_->Close();
     service::device_plugin::Forget(pod_memory_);
     heard_pods_ = false;
-    if (gone) return pods_timer_->Cancel();
-    ReadPodsAfter(kAfterAllocate);
+    if (change == hw::watch::KubeletSocket::Change::kGone)
+      KubeletGone();
+    else
+      KubeletStarted();
   });
   ledger_.OnPlans([this] { Publish(); });
-  // A ledger that knows of no pod may have been begun under pods that hold devices: whoever
-  // registers first offers them to others.
-  holders_first_ = awaits_pods() && !ledger_.knows_holders();
-  if (holders_first_) holders_timer_->After(kToHearHolders, [this] { StartEndpoints(); });
+  HearHoldersFirst();
   Publish();
   ReadPods();
+}
+
+// A ledger that knows of no pod may have been begun under pods that hold devices: whoever registers
+// first offers them to others.
+void PluginService::HearHoldersFirst() {
+  holders_first_ = awaits_pods() && !ever_heard_pods_ && !ledger_.knows_holders();
+  if (holders_first_) holders_timer_->After(kToHearHolders, [this] { StartEndpoints(); });
+}
+
+void PluginService::KubeletGone() {
+  for (auto& [name, endpoint] : endpoints_) endpoint->KubeletGone();
+  holders_first_ = asks_new_kubelet_ = false;
+  holders_timer_->Cancel();
+  pods_timer_->Cancel();
+}
+
+void PluginService::KubeletStarted() {
+  HearHoldersFirst();
+  asks_new_kubelet_ = holders_first_;
+  if (holders_first_) return ReadPods();
+  for (auto& [name, endpoint] : endpoints_) endpoint->KubeletStarted();
+  ReadPodsAfter(kAfterAllocate);
 }
 
 void PluginService::Stop() {
@@ -122,7 +137,7 @@ void PluginService::Stop() {
   listing_timer_->Cancel();
   pods_timer_->Cancel();
   holders_timer_->Cancel();
-  reading_pods_ = read_again_ = heard_pods_ = false;
+  reading_pods_ = read_again_ = heard_pods_ = ever_heard_pods_ = asks_new_kubelet_ = false;
   if (pods_) pods_->Close();
   for (auto& [name, endpoint] : endpoints_) endpoint->Stop();
   // Started again, it begins anew.
@@ -297,17 +312,23 @@ PluginService::Endpoint& PluginService::EndpointOf(const std::string& resource) 
   return *endpoint;
 }
 
+// Where no kubelet is, nobody is told of us; it may come.
+bool PluginService::CanBeTold() const {
+  return kubelet_.present() || options_.kubelet.socket.empty();
+}
+
 void PluginService::StartEndpoint(const std::string& resource) {
-  // Where no kubelet is, nobody is told of us; it may come.
-  if (!kubelet_.present() && !options_.kubelet.socket.empty()) return;
   const auto found = endpoints_.find(resource);
-  if (found != endpoints_.end()) found->second->Start();
+  if (found != endpoints_.end() && CanBeTold()) found->second->Start();
 }
 
 void PluginService::StartEndpoints() {
   holders_timer_->Cancel();
+  asks_new_kubelet_ = false;
   if (!std::exchange(holders_first_, false)) return;
-  for (const auto& [resource, endpoint] : endpoints_) StartEndpoint(resource);
+  // Also those that served the kubelet before this one.
+  for (const auto& [resource, endpoint] : endpoints_)
+    if (CanBeTold()) endpoint->KubeletStarted();
 }
 
 const Stock* PluginService::Find(const std::string& resource) const {
@@ -375,6 +396,7 @@ void PluginService::HeardPods(const base::Result<std::string>& answer) {
   } else if (ledger_.state() != nullptr && snapshot_ != nullptr) {
     pods_failure_.Succeeded();
     const bool first = !std::exchange(heard_pods_, true);
+    ever_heard_pods_ = true;
     service::device_plugin::Reconciled found =
         Reconcile(*ledger_.state(), pod_memory_, *pods,
                   {offered_, snapshot_->inventory, options_.node_name}, Now());
@@ -390,6 +412,8 @@ void PluginService::HeardPods(const base::Result<std::string>& answer) {
     else if (!found.bind.empty() || !found.release.empty())
       PublishSoon();
   }
+  // One that has just begun listens there a little later than here.
+  if (!pods.ok() && asks_new_kubelet_) return ReadPodsAfter(kUntilItListens);
   // Also where it does not say: waiting longer would not make it.
   StartEndpoints();
   ReadPodsAfter(std::exchange(read_again_, false) ? net::Duration(kAfterAllocate) : next);

@@ -120,6 +120,10 @@ class PluginService {
   void HeardPods(const base::Result<std::string>& answer);
   // Endpoints register from now on.
   void StartEndpoints();
+  [[nodiscard]] bool CanBeTold() const;
+  void HearHoldersFirst();
+  void KubeletStarted();
+  void KubeletGone();
   void StartEndpoint(const std::string& resource);
   void TellUnknown(const std::vector<std::string>& ids, std::size_t count);
   [[nodiscard]] service::ledger::Time Now() const;
@@ -157,8 +161,9 @@ class PluginService {
   bool reading_pods_ = false, read_again_ = false, heard_pods_ = false;
   service::device_plugin::PodMemory pod_memory_;
   base::RepeatedFailure pods_failure_;
+  bool ever_heard_pods_ = false;  // since the start: from then on the ledger knows
   // Nobody knows who holds what: what is offered waits for kubelet's first answer.
-  bool holders_first_ = false;
+  bool holders_first_ = false, asks_new_kubelet_ = false;
   std::unique_ptr<net::Timer> holders_timer_;
 };
 

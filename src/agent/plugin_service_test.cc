@@ -253,6 +253,50 @@ TEST_F(PluginPodsTest, AKubeletThatStartsAnewHasToSayAgainWhoHoldsWhat) {
   EXPECT_TRUE(plugin_.awaits_pods());
 }
 
+// As where the agent's package is installed beside a kubelet that is stopped.
+TEST_F(PluginPodsTest, AKubeletThatComesAfterUsSaysFirstWhoHoldsWhat) {
+  options_.kubelet.socket = scratch_.path() + "/kubelet.sock";
+  socket_.Stop();
+  loop_.RunUntil([&] { return !kubelet_.present(); });
+  See(2);
+  plugin_.Start(options_);
+  loop_.RunUntilIdle();
+  ASSERT_TRUE(socket_.Listen(scratch_.path() + "/kubelet.sock").ok());
+  Asked(1);
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(Serves());
+  calls_[0]->Finish(PodWith(seen_->inventory.gpus[0].uuid->value() + "::3"));
+  loop_.RunUntil([&] { return Serves(); });
+  EXPECT_EQ(Shown(), "1 of 3");
+  // It has been heard: what the ledger knows since then is enough for another.
+  socket_.Stop();
+  loop_.RunUntil([&] { return !kubelet_.present(); });
+  ASSERT_TRUE(socket_.Listen(scratch_.path() + "/kubelet.sock").ok());
+  loop_.RunUntil([&] { return kubelet_.present(); });
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(Serves());
+  EXPECT_EQ(calls_.size(), 1U);
+}
+
+// It listens for plugins before it answers questions.
+TEST_F(PluginPodsTest, AKubeletThatComesAfterUsIsAskedUntilItListens) {
+  options_.kubelet.socket = scratch_.path() + "/kubelet.sock";
+  socket_.Stop();
+  first_.Stop();
+  loop_.RunUntil([&] { return !kubelet_.present(); });
+  See(2);
+  plugin_.Start(options_);
+  ASSERT_TRUE(socket_.Listen(scratch_.path() + "/kubelet.sock").ok());
+  loop_.RunUntil([&] { return kubelet_.present(); });
+  for (int i = 0; i < 10; ++i) loop_.Advance(milliseconds(50));
+  EXPECT_FALSE(Serves());
+  Serve(first_, "first.sock");
+  loop_.Advance(milliseconds(50));
+  Asked(1);
+  calls_[0]->Finish(std::string());
+  loop_.RunUntil([&] { return Serves(); });
+}
+
 TEST_F(PluginPodsTest, WhoeverWantsToKnowDuringAnAnswerIsToldSoonAfterIt) {
   See(2);
   plugin_.Start(options_);
