@@ -12,9 +12,9 @@ printf 'version: partita/v1\nlisten: ""\n' >"$config"
 unit partita-agent.service.d/simulated.conf <<UNIT
 [Service]
 ExecStart=
-ExecStart=$PARTITA_BIN/partita agent -f $config
+ExecStart=$programs/partita agent -f $config
 ExecReload=
-ExecReload=$PARTITA_BIN/partita config reload
+ExecReload=$programs/partita config reload
 Environment=PARTITA_STATE_DIR=$disk/state
 StateDirectory=
 StandardOutput=append:$disk/log

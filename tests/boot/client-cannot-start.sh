@@ -30,7 +30,7 @@ DefaultDependencies=no
 After=partita-mig.service
 [Service]
 Type=oneshot
-ExecStart=/bin/sh -c 'cp /run/partita/mig-stopped-units $disk/journal; echo again; exec $PARTITA_BIN/partita mig boot --config-dir $disk/none'
+ExecStart=/bin/sh -c 'cp /run/partita/mig-stopped-units $disk/journal; echo again; exec $programs/partita mig boot --config-dir $disk/none'
 Environment=PARTITA_DRIVER_ROOT=/run/partita-sim PARTITA_STATE_DIR=$disk/state
 StandardOutput=append:$disk/log
 StandardError=append:$disk/log

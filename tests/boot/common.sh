@@ -11,7 +11,9 @@ unset TMPDIR # The disk is a part of /: what is a mount of its own, systemd unmo
 source "$(dirname "${BASH_SOURCE[0]}")/../cli/common.sh"
 disk=$work/disk
 mkdir -p "$disk"/{etc,units,state}
-export PARTITA_STATE_DIR=$disk/state PARTITA_RUN_DIR=$work/run source_root PARTITA_BIN
+# Where the machine has the programs: a clone in root's home is out of reach for units with ProtectHome.
+programs=/run/partita-programs
+export PARTITA_STATE_DIR=$disk/state PARTITA_RUN_DIR=$work/run source_root PARTITA_BIN programs
 [ "$(id -u)" = 0 ] || { echo "SKIPPED: a boot needs root for its namespaces" >&2; exit 77; }
 [ -x /lib/systemd/systemd ] || { echo "SKIPPED: no systemd here; install the package systemd" >&2; exit 77; }
 mountpoint -q / || { echo "SKIPPED: a boot needs mount namespaces of its own, and in this chroot / is no mount" >&2; exit 77; }

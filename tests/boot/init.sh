@@ -5,6 +5,8 @@
 set -euo pipefail
 disk=$1
 units=/run/units
+mkdir "$programs"
+mount --bind "$PARTITA_BIN" "$programs"
 mkdir -p $units/multi-user.target.wants $units/nvidia-gpu-reset.target.wants $units/partita-mig.service.d
 for name in {basic,final,local-fs,multi-user,reboot,shutdown,sysinit,umount}.target systemd-reboot.service; do
   cp "/lib/systemd/system/$name" $units/
@@ -17,7 +19,7 @@ ln -s partita-mig.service $units/nvidia-mig-manager.service
 cat >$units/partita-mig.service.d/simulated.conf <<UNIT
 [Service]
 ExecStart=
-ExecStart=$PARTITA_BIN/partita mig boot --config-dir $disk/etc
+ExecStart=$programs/partita mig boot --config-dir $disk/etc
 Environment=PARTITA_DRIVER_ROOT=/run/partita-sim PARTITA_STATE_DIR=$disk/state
 StandardOutput=append:$disk/log
 StandardError=append:$disk/log

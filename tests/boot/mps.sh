@@ -26,9 +26,9 @@ cp "$disk/etc/shared.yaml" "$config"
 unit partita-agent.service.d/simulated.conf <<UNIT
 [Service]
 ExecStart=
-ExecStart=$PARTITA_BIN/partita agent -f $config
+ExecStart=$programs/partita agent -f $config
 ExecReload=
-ExecReload=$PARTITA_BIN/partita config reload
+ExecReload=$programs/partita config reload
 Environment=PARTITA_STATE_DIR=$disk/state PARTITA_DEVICE_PLUGIN_DIR=$disk/device-plugins
 StateDirectory=
 StandardOutput=append:$disk/log
@@ -37,7 +37,7 @@ UNIT
 cat >"$disk/look" <<LOOK
 #!/usr/bin/env bash
 set -u
-PATH=$PARTITA_BIN:\$PATH
+PATH=$programs:\$PATH
 disk=$disk config=$config prerm=$source_root/debian/partita.prerm
 LOOK
 cat >>"$disk/look" <<'LOOK'
