@@ -87,7 +87,7 @@ programs: setup-compat setup-e2e ## Build the programs of others that compat and
 
 .PHONY: e2e
 e2e: build setup-e2e ## A real Kubernetes with simulated GPU nodes, and the scenarios on it
-	@e2e/e2e run --build build/release $(if $(CI),--again 2) $(addprefix --only ,$(E2E_ONLY)) $(E2E_PATHS)
+	@e2e/e2e run --build build/release --lanes 2 $(if $(CI),--again 2) $(addprefix --only ,$(E2E_ONLY)) $(E2E_PATHS)
 
 .PHONY: cluster
 cluster: setup-build+e2e build/release/build.ninja ## A real Kubernetes with simulated GPU nodes that partita serves, and a shell in it (CLUSTER_COMMAND='kubectl get nodes')

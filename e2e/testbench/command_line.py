@@ -125,6 +125,9 @@ def add_run(commands: Any) -> None:
     run_parser.add_argument(
         "--again", type=int, default=0, metavar="N", help="up to N that fail run once more, and are told as unsteady"
     )
+    run_parser.add_argument(
+        "--lanes", type=int, default=1, metavar="N", help="so many clusters side by side, each with the next scenario"
+    )
     run_parser.add_argument("--keep", action="store_true", help="after a failure, keep the cluster until Ctrl-C")
     run_parser.add_argument("--times", action="store_true", help="say at the end how long what users wait for took")
     with_build(run_parser)
@@ -226,6 +229,8 @@ def build(options: argparse.Namespace) -> int:
 
 
 def run(options: argparse.Namespace) -> int:
+    if options.lanes < 1 or (options.lanes > 1 and options.keep):
+        raise WrongUse(f"--lanes {options.lanes}: from 1, and 1 with --keep, which waits for one terminal")
     paths, only = options.paths or [scenario.SCENARIOS], tuple(options.only)
     needed = {name for found in scenario.find(paths, only) for name in found.programs}
     chosen = stacks.choose(options.stack)
@@ -238,7 +243,7 @@ def run(options: argparse.Namespace) -> int:
     settings = scenario.Options(
         make_cluster=lambda name, nodes, say: Cluster(name, nodes, build=options.build, images=images(), say=say),
         build=options.build, only=only, stack=options.stack, limit=options.limit, fail_fast=options.fail_fast,
-        again=options.again, keep=options.keep, times=options.times,
+        again=options.again, keep=options.keep, times=options.times, lanes=options.lanes,
     )
     return scenario.run(paths, settings)
 

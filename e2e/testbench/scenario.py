@@ -5,6 +5,7 @@ and scenario() is what a user does and sees, in the words of testbench.verbs. Sc
 their NODES agree. One without NODES starts what it needs itself, and runs when no other cluster is up.
 PROGRAMS names programs that only few scenarios need and that are built for those alone, STACKS the stacks that
 can do it at all (all of them, unless given), LIMIT the seconds that it may take.
+Several lanes (testbench.lanes) run those with NODES side by side.
 """
 
 import dataclasses
@@ -18,14 +19,14 @@ from typing import Any
 
 from support.shell import SetupError
 
-from testbench import stacks
+from testbench import lanes, stacks
 from testbench.scenario_bench import Interrupted, WrongUse
 from testbench.scenario_session import FAILURES, MakeCluster, Scenario, Session
 
 E2E = Path(__file__).resolve().parent.parent
 SCENARIOS = E2E / "scenarios"
 LIMIT_SECONDS = 180
-ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+ENDING = lanes.ENDING
 
 OK, FAILED, USAGE = 0, 1, 2
 
@@ -40,6 +41,7 @@ class Options:
     again: int = 0  # so many that are red run once more
     keep: bool = False
     times: bool = False
+    lanes: int = 1  # clusters side by side
     failures: Path = FAILURES
 
 
@@ -110,6 +112,9 @@ def run(paths: list[Path], options: Options) -> int:
     session = Session(options, chosen)
     handlers = {number: signal.signal(number, interrupt) for number in ENDING}
     try:
+        if options.lanes > 1:
+            run_in_lanes(options, session, [scenario for scenario in scenarios if scenario.nodes])
+            scenarios = [scenario for scenario in scenarios if not scenario.nodes]
         for nodes, members in groups(scenarios):
             session.run_group(nodes, members)
     except Interrupted as interrupted:
@@ -120,6 +125,27 @@ def run(paths: list[Path], options: Options) -> int:
         for number, handler in handlers.items():
             signal.signal(number, handler)
     return OK if session.passed else FAILED
+
+
+def run_in_lanes(options: Options, session: Session, scenarios: list[Scenario]) -> None:
+    """Each lane is a copy of the session; what became of their scenarios is the session's."""
+
+    def work(claims: lanes.Claims) -> dict[str, Any]:
+        for number in ENDING:
+            signal.signal(number, interrupt)
+        mine = session.in_lane(claims)
+        try:
+            for nodes, members in groups(scenarios):
+                mine.run_group(nodes, members)
+        except Interrupted as interrupted:
+            print(f"ended by {interrupted}", flush=True)
+        return mine.report()
+
+    with lanes.scratch() as folder:
+        reports = lanes.run(options.lanes, work, folder, session.say)
+    for report in reports:
+        session.add(report)
+    session.expect_all(scenarios, broken=options.lanes - len(reports))
 
 
 def interrupt(number: int, _: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from support.shell import Failure, SetupError
 
-from testbench import collect, leftovers, namespaces, residue, stacks
+from testbench import collect, lanes, leftovers, namespaces, residue, stacks
 from testbench.scenario_bench import (
     OUTAGES, Bench, NotServed, Progress, Stage, TooLong, new_mark, on, where,
 )
@@ -54,8 +54,12 @@ class Result:
 class Session:
     """One `e2e run`. `options` are those of testbench.scenario."""
 
-    def __init__(self, options: Any, chosen: list[stacks.Stack], progress: Progress | None = None) -> None:
+    def __init__(
+        self, options: Any, chosen: list[stacks.Stack], progress: Progress | None = None,
+        claims: lanes.Claims | None = None,
+    ) -> None:
         self.results: list[Result] = []
+        self._claims = claims or lanes.Claims()
         self._options = options
         self._stacks = chosen
         self._progress = progress or Progress()
@@ -70,21 +74,62 @@ class Session:
     def passed(self) -> bool:
         return not any(result.problem or result.not_run for result in self.results)
 
+    # ---- several lanes ----
+
+    def in_lane(self, claims: lanes.Claims) -> "Session":
+        """A session of another process, which begins now."""
+        lane = Session(self._options, self._stacks, claims=claims)
+        lane._begin = self._begin
+        return lane
+
+    def report(self) -> dict[str, Any]:
+        return {"results": self.results, "times": self._times, "figures": self._figures}
+
+    def add(self, report: dict[str, Any]) -> None:
+        self.results += report["results"]
+        self._times += report["times"]
+        self._figures.update(report["figures"])
+
+    def say(self, text: str) -> None:
+        self._progress.say(text)
+
+    def expect_all(self, scenarios: list[Scenario], broken: int) -> None:
+        """A lane that broke off tells nothing of what it had taken."""
+        if broken:
+            words = f"{broken} lanes broke off; what they said is above"
+            self.results.append(Result("lanes", problem=words))
+        told = {result.name.partition(" (")[0] for result in self.results}
+        for scenario in scenarios:
+            if scenario.name not in told:
+                self.results.append(Result(scenario.name, not_run="no lane told of it"))
+
     # ---- what is run, and what no longer ----
 
     def run_group(self, nodes: dict[str, str], members: list[Scenario]) -> None:
         """Every scenario with every stack. After a failure the rest of the group gets a fresh cluster: nothing
         fails by inheritance."""
-        waiting = [(scenario, stack) for scenario in members for stack in self._stacks if self._can(scenario, stack)]
-        while waiting and not self._over():
+        waiting = [(scenario, stack) for scenario in members for stack in self._stacks]
+        while self._has_next(waiting) and not self._over():
             cluster = self._cluster_for(nodes) if nodes else None
             try:
                 self._run_on(cluster, waiting)
             finally:
                 if cluster is not None:
                     self._stop(cluster, nodes)
-        for scenario, stack in waiting:
-            self.results.append(Result(self._name(scenario, stack), not_run=self._over()))
+        while self._has_next(waiting):
+            self.results.append(Result(self._name(*waiting.pop(0)), not_run=self._over()))
+
+    def _has_next(self, waiting: list[tuple[Scenario, stacks.Stack]]) -> bool:
+        """Leaves out what another lane has taken, and what a stack cannot do."""
+        while waiting:
+            scenario, stack = waiting[0]
+            if not self._claims.take(scenario.name):
+                waiting[:] = [pair for pair in waiting if pair[0] is not scenario]
+            elif self._can(scenario, stack):
+                return True
+            else:
+                waiting.pop(0)
+        return False
 
     def _run_on(self, cluster: Any, waiting: list[tuple[Scenario, stacks.Stack]]) -> None:
         """Until the first failure."""
@@ -93,7 +138,7 @@ class Session:
             for stack in self._stacks:
                 stack.prepare(cluster)
             found = leftovers.take(cluster)
-        while waiting and not self._over():
+        while self._has_next(waiting) and not self._over():
             scenario, stack = waiting.pop(0)
             good, served = self._run_one(scenario, stack, cluster, found)
             if not good and self._runs_again(scenario, stack):
@@ -109,12 +154,17 @@ class Session:
     def _runs_again(self, scenario: Scenario, stack: stacks.Stack) -> bool:
         """Of the last result, which is red: whether it is taken back for another try."""
         key = (scenario.name, stack.name)
-        if key in self._again or len(self._again) >= self._options.again:
+        if key in self._again or not self._take_another_try():
             return False
         self._again.add(key)
         red = self.results.pop()
         self._progress.say(f"red, and run once more at the end: {red.name}")
         return True
+
+    def _take_another_try(self) -> bool:
+        """One of those that all lanes have together."""
+        tries = [f"try {number}" for number in range(self._options.again)]
+        return any(not self._claims.is_taken(name) and self._claims.take(name) for name in tries)
 
     def _expect_no_namespaces(self, cluster: Any) -> None:
         try:
@@ -135,8 +185,11 @@ class Session:
 
     def _over(self) -> str:
         """Why nothing more is run, or an empty text."""
-        if self._options.fail_fast and any(result.problem for result in self.results):
-            return "another failed before it"
+        if self._options.fail_fast:
+            if any(result.problem for result in self.results):
+                self._claims.take("a failure")
+            if self._claims.is_taken("a failure"):
+                return "another failed before it"
         if self._options.limit and self._left() <= 0:
             return f"the limit of {self._options.limit:g} s is over"
         return ""

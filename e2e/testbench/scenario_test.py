@@ -14,7 +14,7 @@ from unittest import mock
 
 from support.shell import Failure, SetupError
 
-from testbench import leftovers, namespaces, scenario, scenario_session, stack, stacks
+from testbench import lanes, leftovers, namespaces, scenario, scenario_session, stack, stacks
 from testbench.scenario import Options
 from testbench.scenario_bench import Stage
 from testbench.verbs_test import FakeCluster
@@ -394,6 +394,66 @@ class ScenarioFiles(unittest.TestCase):
             self.told.getvalue(),
             r"figures of a \(nvidia\): theirs: None; count: 6\nfigures of a \(partita\): theirs: 6; count: 7\n",
         )
+
+    # ---- lanes ----
+
+    def noted(self) -> list[str]:
+        """What scenarios of several processes wrote down."""
+        return sorted((self.folder / "noted").read_text(encoding="utf-8").split())
+
+    def noting(self, name: str, more: str = "pass") -> Path:
+        path = str(self.folder / "noted")
+        return self.simple(name, {"x": "p"}, f"print('{name}', file=open({path!r}, 'a'))\n    {more}")
+
+    def test_two_lanes_run_each_scenario_once_and_tell_of_one_run(self) -> None:
+        paths = [self.noting(name) for name in "abcdefgh"]
+        self.assertEqual(self.run_all(*paths, lanes=2, stack="nvidia"), scenario.OK, self.told.getvalue())
+        self.assertEqual(self.noted(), list("abcdefgh"))
+        text = self.told.getvalue()
+        self.assertRegex(text, r"\n[12]\| ok a\n")
+        self.assertRegex(text, r"\n(9|10) passed, 0 failed in")  # the stop of each cluster that was raised counts too
+
+    def test_a_scenario_without_a_cluster_waits_for_the_lanes(self) -> None:
+        body = f"import pathlib; assert len(pathlib.Path({str(self.folder / 'noted')!r}).read_text().split()) == 2"
+        paths = [self.simple("alone", {}, body), self.noting("a"), self.noting("b")]
+        self.assertEqual(self.run_all(*paths, lanes=2, stack="nvidia"), scenario.OK, self.told.getvalue())
+
+    def test_a_failure_in_a_lane_is_the_runs(self) -> None:
+        paths = [self.noting("a", "1 / 0"), self.noting("b")]
+        self.assertEqual(self.run_all(*paths, lanes=2, stack="nvidia"), scenario.FAILED)
+        self.assertRegex(self.told.getvalue(), r"[12]\| .*ZeroDivisionError")
+        self.assertRegex(self.told.getvalue(), r"\nFAIL a ")
+
+    def test_lanes_have_the_further_tries_together(self) -> None:
+        paths = [self.noting(name, "1 / 0") for name in "abc"]
+        self.assertEqual(self.run_all(*paths, lanes=3, again=1, stack="nvidia"), scenario.FAILED)
+        self.assertEqual(len(self.noted()), 4)
+
+    def test_a_lane_that_breaks_off_fails_the_run_and_what_it_had_was_not_run(self) -> None:
+        paths = [self.noting("a", "import os; os._exit(9)"), self.noting("b")]
+        self.assertEqual(self.run_all(*paths, lanes=2, stack="nvidia"), scenario.FAILED)
+        text = self.told.getvalue()
+        self.assertRegex(text, r"FAIL lanes ")
+        self.assertRegex(text, r"-    a .*not run: no lane told of it")
+
+    def test_a_signal_ends_the_lanes_which_clean_up(self) -> None:
+        ended = self.folder / "ended"
+        body = (
+            "from testbench.scenario_bench import Stage, current; import os, pathlib, signal\n"
+            f"    current().undo_at_end('x', pathlib.Path({str(ended)!r}).touch, Stage.MACHINE)\n"
+            "    os.kill(os.getppid(), signal.SIGTERM); signal.pause()"
+        )
+        self.assertEqual(self.run_all(self.simple("a", {"x": "p"}, body), lanes=2, stack="nvidia"), scenario.FAILED)
+        self.assertTrue(ended.exists(), self.told.getvalue())
+        self.assertIn("ended by SIGTERM\n", self.told.getvalue())
+
+    def test_what_one_lane_has_no_other_gets(self) -> None:
+        one, two = lanes.Claims(self.folder), lanes.Claims(self.folder)
+        self.assertTrue(one.take("a"))
+        self.assertTrue(one.take("a"))
+        self.assertFalse(two.take("a"))
+        self.assertTrue(two.is_taken("a"))
+        self.assertFalse(two.is_taken("b"))
 
     def test_times_are_told_when_asked_for(self) -> None:
         body = "from testbench.verbs import measure\n    with measure('nothing'): pass"
