@@ -162,6 +162,8 @@ def judge(returns, rejected):
     # takes longer, whoever serves.
     slow = [back for back in returns if back.listed > limit_of(back)]
     expect(slow, [], f"lists that took longer than {RIGHT_SECONDS} s, or {RACED_SECONDS} s after kubelet's race")
+    median = statistics.median(seconds)
+    expect(median <= RIGHT_SECONDS, True, f"half of the returns are told within {RIGHT_SECONDS} s ({median:.2f})")
     theirs = noted(REJECTED_PODS, "nvidia")
     if theirs is None:
         note("compared with NVIDIA's plugin", "no, it has not gone through the same in this run")
