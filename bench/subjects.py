@@ -10,9 +10,10 @@ ROUNDS = 5
 class Subject:
     """One program and what was measured of it."""
 
-    def __init__(self, name, command, proc_modules=False, slow=False):
+    def __init__(self, name, command, proc_modules=False, slow=False, around=()):
         self.name = name
         self.command = command
+        self.around = list(around)  # a program that makes its surroundings, and executes it
         self.proc_modules = proc_modules
         self.slow = slow  # measured a tenth as often
         self.nanoseconds = []
@@ -33,7 +34,7 @@ def measure_processes(bench, subjects, runs):
     """Whole processes, started by a small program that already is on the node."""
     for _ in range(ROUNDS):
         for subject in subjects:
-            line = [bench.program("bench-times"), str(max(1, runs // ROUNDS)), "--", *subject.command]
+            line = [*subject.around, bench.program("bench-times"), str(max(1, runs // ROUNDS)), "--", *subject.command]
             for text in bench.inside(line, subject.proc_modules).splitlines():
                 first, second = text.split()
                 if first == "pss":
