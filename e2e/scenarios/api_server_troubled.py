@@ -93,6 +93,9 @@ def forgetful(proxy, to):
     with in_trouble(proxy, "answers 410 once to each watch", Trouble(gone=True)):
         change(to)
         shows(to)
+        # What shows comes from the other watch.
+        for path in watches():
+            wait_for(Observation(f"lists of {path}", lambda what=f"GET {path}": str(proxy.asked().get(what, 0))), 1)
         asked = proxy.asked()
     for path in watches():
         expect(asked.get(f"GET {path}", 0), 1, f"lists of {path}")
