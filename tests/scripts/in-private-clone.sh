@@ -26,3 +26,8 @@ grep -q "a commit in $TMPDIR/partita-clone" "$work/out" || fail "it does not say
 grep -qx committed "$work/out" || fail "it is not what is committed: $(cat "$work/out")"
 grep -qx 700 "$work/out" || fail "others may enter: $(cat "$work/out")"
 [ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls -A "$TMPDIR")"
+
+# Below the folder that it is told.
+mkdir "$work/home"
+PARTITA_CLONE_IN=$work/home scripts/in-private-clone pwd >"$work/out"
+grep -q "^$work/home/partita-clone" "$work/out" || fail "it is not below the home: $(cat "$work/out")"
