@@ -135,7 +135,7 @@ class Session:
         """Until the first failure."""
         found: leftovers.Traces = {}
         if cluster is not None:
-            for stack in self._stacks:
+            for stack in stacks.STACKS.values():  # a scenario may serve by another stack than the one that runs it
                 stack.prepare(cluster)
             found = leftovers.take(cluster)
         while self._has_next(waiting) and not self._over():
