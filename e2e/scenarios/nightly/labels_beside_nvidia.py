@@ -1,0 +1,73 @@
+"""Labels of four machines with every MIG strategy: those of NVIDIA's feature discovery, through Node Feature Discovery and
+without it."""
+
+from testbench.scenario_bench import current, step
+from testbench.stack_nvidia import NVIDIA
+from testbench.verbs import label, labels, partition, serve, wait_for
+from testbench.verbs_chart import install_chart, upgrade_chart
+from testbench.verbs_observe import Observation
+
+NODES = {"dgx": "dgx-a100-40", "hgx": "hgx-h200", "vm": "h200-vm", "mixed": "mixed"}
+STACKS = ["partita"]
+PROGRAMS = ["nfd-master", "nfd-api-crds.yaml"]
+LIMIT = 600
+STRATEGIES = ("none", "single", "mixed")
+# One GPU of several in slices, all of one size, and a machine of one GPU.
+SLICES = {"dgx": "3g.20gb:2", "hgx": "1g.18gb:2,2g.35gb", "vm": "1g.18gb:7"}
+COUNT, TIME = "nvidia.com/gpu.count", "nvidia.com/gfd.timestamp"
+OURS_ALONE = {"nvidia.com/gpu.present"}  # NVIDIA's operator writes it
+# Of several products NVIDIA's leaves to chance, anew at each look, which one these describe (docs/labels.md).
+BY_CHANCE = {f"nvidia.com/gpu.{key}" for key in (
+    "compute.major", "compute.minor", "count", "family", "memory", "product", "replicas")}
+
+
+def found(node):
+    return {key: value for key, value in labels("nvidia.com/", on=node).items() if key != TIME}
+
+
+def theirs_with(strategy):
+    """By node. It describes a node once, and goes."""
+    cluster = current().cluster
+    seen = {}
+    for name in NODES:
+        with step(f"NVIDIA's feature discovery labels node {name}, strategy {strategy}"):
+            NVIDIA.serve("labels", cluster, cluster.node(name), {"mig": strategy})
+        wait_for(label(COUNT, on=name), any_number)
+        seen[name] = found(name)
+        with step("it goes, and what it wrote"):
+            NVIDIA.withdraw("labels", cluster, cluster.node(name))
+    return seen
+
+
+def any_number(text):
+    """a number"""
+    return text.isdigit()
+
+
+def differences(name, theirs):
+    """A line for each label that is not NVIDIA's, or an empty text."""
+    ours = found(name)
+    left = BY_CHANCE if name == "mixed" else set()
+    wrong = [f"{key}: {ours.get(key)}, NVIDIA's {theirs.get(key)}" for key in sorted(ours.keys() | theirs.keys())
+             if ours.get(key) != theirs.get(key) and key not in left | OURS_ALONE]
+    wrong += [f"{key} is there on one side alone" for key in sorted(left) if (key in ours) != (key in theirs)]
+    return "\n".join(wrong)
+
+
+def expect_same(theirs):
+    for name in NODES:
+        told = Observation(f"labels of node {name} that are not NVIDIA's", lambda name=name: differences(name, theirs[name]))
+        wait_for(told, "", within=60)
+
+
+def scenario():
+    for name, slices in SLICES.items():
+        partition(name, gpu=0, want=slices)
+    theirs = {strategy: theirs_with(strategy) for strategy in STRATEGIES}
+
+    serve("node feature discovery", on="dgx")
+    install_chart({"labels": {"backend": "nodefeature"}, "migStrategy": STRATEGIES[0]})
+    for backend in ("nodefeature", "node"):
+        for strategy in STRATEGIES:
+            upgrade_chart({"labels": {"backend": backend}, "migStrategy": strategy})
+            expect_same(theirs[strategy])
