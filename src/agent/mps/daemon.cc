@@ -220,31 +220,26 @@ std::optional<Seen> LookAt(const Machine& machine,
   Seen seen;
   seen.found.name = name;
   std::optional<Record> record = ReadRecord(directories, &seen.why);
+  const bool written = record.has_value();
+  if (record && record->domain.name != name) record.reset();
+  if (record) {
+    Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
+    if (process.ok()) {
+      // Not asked here: one that hangs would hold up all others.
+      seen.found.running = true;
+      seen.found.parameters = record->domain;
+      seen.running = Running{.record = *std::move(record),
+                             .process = *std::move(process),
+                             .news = {},
+                             .checked = false};
+      return seen;
+    }
+  }
   const bool socket = base::Exists(base::JoinPath(directories.pipe, "control"));
-  if (!record && !socket) return std::nullopt;
   const Dialogue control(machine, directories, stop);
-  const bool answers = socket && control.Ask(service::mps::kPing).ok();
-  seen.found.running = answers;
-  if (!record) return answers ? std::optional(std::move(seen)) : std::nullopt;
-  if (record->domain.name != name) return seen;
-  Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
-  if (!process.ok()) {
-    if (!answers) seen.found.parameters = record->domain;
-    return seen;
-  }
-  // One that is silent now has clients all the same, and is not to be joined by another.
-  seen.found.running = true;
-  if (!answers) seen.why = "its daemon does not answer";
-  const Result<void> in_force = answers ? CheckInForce(control, record->domain) : Result<void>();
-  if (!in_force.ok() && in_force.error().code() == ErrorCode::kConflict) {
-    seen.why = in_force.error().ToString();
-    return seen;
-  }
-  seen.found.parameters = record->domain;
-  seen.running = Running{.record = *std::move(record),
-                         .process = *std::move(process),
-                         .news = {},
-                         .checked = answers && in_force.ok()};
+  seen.found.running = socket && control.Ask(service::mps::kPing).ok();
+  if (!written && !seen.found.running) return std::nullopt;
+  if (record && !seen.found.running) seen.found.parameters = record->domain;
   return seen;
 }
 

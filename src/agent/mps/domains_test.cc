@@ -68,6 +68,11 @@ class DomainsTest : public ::testing::Test {
     while (!runner_->hangs()) loop_.RunUntilIdle();
     loop_.RunUntilIdle();
   }
+  // By it clients know a daemon.
+  void MakeSocket(const std::string& name) {
+    const std::string pipe = service::mps::DirectoriesOf(machine_.root, name).pipe;
+    ASSERT_TRUE(testing::Append(pipe + "/control", ""));
+  }
   [[nodiscard]] std::ptrdiff_t Told(std::string_view text) const {
     return std::count_if(told_.begin(), told_.end(), [&](const std::string& line) {
       return line.find(text) != std::string::npos;
@@ -183,8 +188,7 @@ TEST_F(DomainsTest, NoModeComesBackBesideAStrangeDaemonThatDoesNotEnd) {
   UntilReady(2);
   NewDomains();
   RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-2"));
-  ASSERT_TRUE(
-      testing::Append(service::mps::DirectoriesOf(machine_.root, "GPU-2").pipe + "/control", ""));
+  MakeSocket("GPU-2");
   runner_->FailAt("quit", ErrorCode::kIo);
   domains_->Want({}, ComputeModePolicy::kExclusive);
   loop_.RunUntil([&] { return domains_->settled(); });
@@ -226,9 +230,8 @@ TEST_F(DomainsTest, WhatDoesNotEndIsToldOnce) {
 TEST_F(DomainsTest, NoModeComesBackBeforeTheSuccessorOfADaemonIsReady) {
   domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
   UntilReady(1);
-  const service::mps::Directories directories = service::mps::DirectoriesOf(machine_.root, "GPU-1");
-  RemoveRecord(directories);
-  ASSERT_TRUE(testing::Append(directories.pipe + "/control", ""));
+  RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-1"));
+  MakeSocket("GPU-1");
   runner_->FailAt("quit", ErrorCode::kIo);
   service::mps::Domain successor = DomainOf(1);
   successor.memory = {model::Mebibytes(2049)};
@@ -394,6 +397,22 @@ TEST_F(DomainsTest, TheDirectoryOfAMigDeviceGoesWithItWhenNobodyHoldsIt) {
   have({{"MIG-3"}});
   EXPECT_FALSE(there("MIG-1") || there("MIG-4"));
   EXPECT_TRUE(there("MIG-3") && there("GPU-9"));
+}
+
+// A stopped server makes its daemon silent for as long as a question may take.
+TEST_F(DomainsTest, ADaemonThatHangsAtAnAgentsStartHoldsUpNoOther) {
+  domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kUnchanged);
+  UntilReady(2);
+  for (const char* name : {"GPU-1", "GPU-2"}) MakeSocket(name);
+  NewDomains();
+  runner_->HangAt("GPU-1", "get_default");
+  domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kUnchanged);
+  loop_.RunUntil([&] { return PhaseOf("GPU-2") == Phase::kReady; });
+  UntilHangs();
+  EXPECT_EQ(PhaseOf("GPU-1"), Phase::kStarting);
+  runner_->GoOn();
+  UntilReady(2);
+  EXPECT_EQ(runner_->started(), 2U);
 }
 
 TEST_F(DomainsTest, AllAreToldToStopBeforeOneIsWaitedFor) {
