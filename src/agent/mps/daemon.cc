@@ -55,6 +55,13 @@ class Dialogue {
   const std::atomic<bool>& stop_;
 };
 
+// Also one who takes a question and never answers it.
+bool SomebodyListens(const Dialogue& control, const Directories& directories) {
+  if (!base::Exists(base::JoinPath(directories.pipe, "control"))) return false;
+  const Result<std::string> answer = control.Ask(service::mps::kPing);
+  return answer.ok() || answer.error().code() == ErrorCode::kTimeout;
+}
+
 // A server of this domain, whoever names it: what answers in the pipe directory may be a
 // container's program, whose word must not end processes of others.
 Result<UniqueFd> OpenServer(model::Pid pid, const Directories& directories) {
@@ -62,6 +69,42 @@ Result<UniqueFd> OpenServer(model::Pid pid, const Directories& directories) {
   if (HasVariable(pid, "CUDA_MPS_PIPE_DIRECTORY", directories.pipe)) return process;
   return base::MakeError(ErrorCode::kNotFound, "process {} is no server of {}", pid,
                          directories.pipe);
+}
+
+// All of this domain, whether or not there is a daemon that knows of them: one that is stopped does
+// not notice its daemon's end, and has its GPU for as long as it is there.
+Result<std::vector<UniqueFd>> FindServers(const Directories& directories) {
+  TRY(names, base::ListDirectory("/proc"));
+  std::vector<UniqueFd> servers;
+  for (const std::string& name : names) {
+    const std::optional<std::uint64_t> pid = base::ParseUnsigned(name);
+    if (!pid) continue;
+    Result<UniqueFd> server = OpenServer(model::Pid(static_cast<std::int64_t>(*pid)), directories);
+    if (server.ok()) servers.push_back(*std::move(server));
+  }
+  return servers;
+}
+
+// With patience, then without. One that is told to stop leaves the rest to the next agent.
+Result<void> EndProcess(int process, const std::string& what, const std::atomic<bool>& stop) {
+  for (const int number : {0, SIGTERM, SIGKILL}) {
+    if (number != 0) Signal(process, number);
+    if (WaitForEnd(process, kDaemonsGrace, &stop)) return {};
+    if (stop) return base::MakeError(ErrorCode::kTimeout, "{} was not waited for", what);
+  }
+  return base::MakeError(ErrorCode::kTimeout, "{} does not die", what)
+      .WithHint("it is stuck in the kernel: see the kernel log");
+}
+
+// Once their daemon has ended: no other takes them, and none gets their GPUs beside them.
+Result<void> EndServersLeft(const Directories& directories,
+                            const std::string& name,
+                            const std::atomic<bool>& stop) {
+  TRY(servers, FindServers(directories));
+  for (const UniqueFd& server : servers) {
+    TRY_VOID(EndProcess(server.get(), "an MPS server of " + name, stop));
+  }
+  return {};
 }
 
 // A moment, or the end of the process: false.
@@ -125,8 +168,9 @@ class Starting {
     const std::optional<Record> record = ReadRecord(directories_, &why);
     const bool lives =
         record && OpenProcess(record->process, machine_.boot_id, kControlProgram).ok();
-    const bool socket = base::Exists(base::JoinPath(directories_.pipe, "control"));
-    if (!lives && !(socket && control_.Ask(service::mps::kPing).ok())) return {};
+    if (!lives && !SomebodyListens(control_, directories_)) {
+      return EndServersLeft(directories_, domain_.name, stop_);
+    }
     return StopDaemon(machine_, domain_.name, Stopping::kToStartAgain, stop_);
   }
 
@@ -235,30 +279,10 @@ std::optional<Seen> LookAt(const Machine& machine,
       return seen;
     }
   }
-  const bool socket = base::Exists(base::JoinPath(directories.pipe, "control"));
-  const Dialogue control(machine, directories, stop);
-  seen.found.running = socket && control.Ask(service::mps::kPing).ok();
+  seen.found.running = SomebodyListens(Dialogue(machine, directories, stop), directories);
   if (!written && !seen.found.running) return std::nullopt;
   if (record && !seen.found.running) seen.found.parameters = record->domain;
   return seen;
-}
-
-std::vector<model::Pid> ServersOf(const Dialogue& control) {
-  const Result<std::string> answer = control.Ask(service::mps::kListServers);
-  if (!answer.ok()) return {};
-  const Result<std::vector<model::Pid>> servers = service::mps::ParseServerList(*answer);
-  return servers.ok() ? *servers : std::vector<model::Pid>();
-}
-
-// With patience, then without. One that is told to stop leaves the rest to the next agent.
-Result<void> EndProcess(int process, const std::string& what, const std::atomic<bool>& stop) {
-  for (const int number : {0, SIGTERM, SIGKILL}) {
-    if (number != 0) Signal(process, number);
-    if (WaitForEnd(process, kDaemonsGrace, &stop)) return {};
-    if (stop) return base::MakeError(ErrorCode::kTimeout, "{} was not waited for", what);
-  }
-  return base::MakeError(ErrorCode::kTimeout, "{} does not die", what)
-      .WithHint("it is stuck in the kernel: see the kernel log");
 }
 
 Result<std::vector<model::Pid>> FaultyNow(const Dialogue& control,
@@ -328,18 +352,11 @@ Result<void> StopDaemon(const Machine& machine,
     Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
     if (process.ok()) daemon = *std::move(process);
   }
-  std::vector<UniqueFd> servers;
-  for (const model::Pid server : ServersOf(control)) {
-    Result<UniqueFd> process = OpenServer(server, directories);
-    if (process.ok()) servers.push_back(*std::move(process));
-  }
   Result<std::string> quit = control.Ask(service::mps::Quit(kClientsGrace));
   if (daemon.valid()) {
     TRY_VOID(EndProcess(daemon.get(), "the MPS control daemon of " + name, stop));
   }
-  for (const UniqueFd& server : servers) {
-    TRY_VOID(EndProcess(server.get(), "an MPS server of " + name, stop));
-  }
+  TRY_VOID(EndServersLeft(directories, name, stop));
   // Without a record nobody but itself can end it.
   if (!daemon.valid() && control.Ask(service::mps::kPing).ok()) {
     return base::MakeError(ErrorCode::kConflict, "an MPS control daemon in {} does not end: {}",

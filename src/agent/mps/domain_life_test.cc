@@ -350,7 +350,7 @@ TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {
   EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
 }
 
-// What answers in a pipe directory may name any process as its server.
+// What answers in a pipe directory may name any process as its server, and there are other domains.
 TEST_F(DomainLifeTest, AServerOfAnotherDirectoryLivesOn) {
   const pid_t other = fork();
   if (other == 0) {
@@ -361,8 +361,13 @@ TEST_F(DomainLifeTest, AServerOfAnotherDirectoryLivesOn) {
   }
   while (!OpenProgram(model::Pid(other), "nvidia-cuda-mps-server").ok()) {
   }
+  runner_->EndAll();
+  loop_.RunUntil([&] { return runner_->started() == 2; });
+  Until("ready");
+  UntilLooked();
   runner_->HaveServer("ACTIVE", other);
   const std::atomic<bool> stop = false;
+  EXPECT_TRUE(EndServers(machine_, "GPU-1", {model::Pid(other)}, stop).ok());
   EXPECT_TRUE(StopDaemon(machine_, "GPU-1", Stopping::kForGood, stop).ok());
   EXPECT_EQ(waitpid(other, nullptr, WNOHANG), 0);
   kill(other, SIGKILL);
