@@ -328,8 +328,12 @@ Removed RemoveGone(const Machine& machine,
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     const bool of_mig = name.starts_with("MIG-") && service::mps::IsDomainName(name);
     if (!of_mig || stay.contains(name) || LookAt(machine, name, stop)) continue;
+    if (stop) return removed;
     // Without its runner a daemon is silent.
-    if (stop || !machine.runner->Reachable().ok()) return removed;
+    if (Result<void> there = machine.runner->Reachable(); !there.ok()) {
+      removed.failed.push_back(std::move(there).error());
+      return removed;
+    }
     machine.runner->UnmountShm(DirectoriesOf(machine.root, name).shm);
     Result<void> end = base::RemoveTree(base::JoinPath(machine.root, name));
     if (end.ok())

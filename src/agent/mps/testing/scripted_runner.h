@@ -89,9 +89,9 @@ class ScriptedRunner final : public Runner {
     return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
   }
 
-  void BeAway() {
+  void BeAway(bool away = true) {
     const std::lock_guard lock(mutex_);
-    away_ = deaf_ = true;
+    away_ = deaf_ = away;
   }
   void BeDeaf(bool deaf) {
     const std::lock_guard lock(mutex_);
