@@ -27,6 +27,7 @@ using service::mps::DirectoriesOf;
 using service::mps::Domain;
 using service::mps::Record;
 using service::mps::ServerState;
+using service::mps::Setting;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
@@ -47,6 +48,9 @@ class Dialogue {
 
   [[nodiscard]] Result<std::string> Ask(std::string_view command) const {
     return runner_->Ask(directories_, command, &stop_);
+  }
+  [[nodiscard]] Result<std::string> AskAll(const std::vector<std::string>& commands) const {
+    return runner_->AskAll(directories_, commands, &stop_);
   }
 
  private:
@@ -134,6 +138,30 @@ Result<void> EndServer(const Dialogue& control,
   return base::MakeError(ErrorCode::kTimeout, "MPS server {} does not end", server);
 }
 
+std::vector<std::string> AllOf(const std::vector<Setting>& settings, std::string Setting::*which) {
+  std::vector<std::string> commands;
+  commands.reserve(settings.size());
+  for (const Setting& setting : settings) commands.push_back(setting.*which);
+  return commands;
+}
+
+Result<void> CheckInForce(const Dialogue& control, const Domain& domain) {
+  const std::vector<Setting> settings = service::mps::SettingsOf(domain);
+  TRY(answers, control.AskAll(AllOf(settings, &Setting::get)));
+  const std::vector<std::string_view> lines = base::SplitLines(answers);
+  // A limit that there is not is answered with nothing: whose answer each is only one by one shows.
+  const bool all = lines.size() == settings.size();
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    if (all) {
+      TRY_VOID(CheckReadBack(settings[i], lines[i]));
+    } else {
+      TRY(answer, control.Ask(settings[i].get));
+      TRY_VOID(CheckReadBack(settings[i], answer));
+    }
+  }
+  return {};
+}
+
 class Starting {
  public:
   Starting(const Machine& machine, const Domain& domain, const std::atomic<bool>& stop)
@@ -203,13 +231,23 @@ class Starting {
     TRY(start_time, ReadStartTime(running_.record.process.pid));
     running_.record.process.start_time = start_time;
     TRY_VOID(WriteRecord(directories_, running_.record));
-    TRY_VOID(AwaitAnswer());
-    for (const service::mps::Setting& setting : service::mps::SettingsOf(domain_)) {
+    TRY_VOID(SetLimits());
+    return EndUnlimited();
+  }
+
+  // Their answers say nothing: what is in force is read.
+  Result<void> SetLimits() {
+    const std::vector<Setting> settings = service::mps::SettingsOf(domain_);
+    TRY_VOID(AwaitAnswer(AllOf(settings, &Setting::set)));
+    Result<void> in_force = CheckInForce(control_, domain_);
+    if (in_force.ok() || in_force.error().code() == ErrorCode::kTimeout) return in_force;
+    // Once more, so that an answer is that of one: whatever is wrong is said of that.
+    for (const Setting& setting : settings) {
       TRY(said, control_.Ask(setting.set));
       TRY(answer, control_.Ask(setting.get));
       TRY_VOID(CheckReadBack(setting, answer));
     }
-    return EndUnlimited();
+    return {};
   }
 
   // A client that came before the limits has a server without them, for as long as that lives.
@@ -222,10 +260,11 @@ class Starting {
     return {};
   }
 
-  Result<void> AwaitAnswer() {
+  // As soon as the daemon takes commands it has taken these.
+  Result<void> AwaitAnswer(const std::vector<std::string>& commands) {
     const Clock::time_point deadline = Clock::now() + kUntilItAnswers;
     for (;;) {
-      const Result<std::string> answer = control_.Ask(service::mps::kPing);
+      const Result<std::string> answer = control_.AskAll(commands);
       if (answer.ok()) return {};
       if (!StillRunsAfter(running_.process.get(), kBetweenTries)) return EndedAtOnce();
       if (stop_ || answer.error().code() != ErrorCode::kUnavailable || Clock::now() > deadline) {
@@ -247,14 +286,6 @@ class Starting {
   const std::atomic<bool>& stop_;
   Running running_;
 };
-
-Result<void> CheckInForce(const Dialogue& control, const Domain& domain) {
-  for (const service::mps::Setting& setting : service::mps::SettingsOf(domain)) {
-    TRY(answer, control.Ask(setting.get));
-    TRY_VOID(CheckReadBack(setting, answer));
-  }
-  return {};
-}
 
 // Nothing: no daemon was ever there, or it was ended in order.
 std::optional<Seen> LookAt(const Machine& machine,

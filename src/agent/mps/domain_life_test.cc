@@ -342,6 +342,24 @@ TEST_F(DomainLifeTest, AnAdoptedDaemonWithoutItsLimitsIsNeverReady) {
   EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "mending", "ready"}));
 }
 
+TEST_F(DomainLifeTest, LimitsAreSetTogetherAndReadBackTogether) {
+  EXPECT_EQ(runner_->asked_together(), 2);
+  for (const char* command :
+       {"set_default_device_pinned_mem_limit 0 2048M", "set_default_active_thread_percentage 50",
+        "get_default_device_pinned_mem_limit 0", "get_default_active_thread_percentage"}) {
+    EXPECT_EQ(runner_->asked(command), 1) << command;
+  }
+}
+
+TEST_F(DomainLifeTest, LimitsAreInForceWhereOneCommandIsTakenAtATime) {
+  runner_->TakeOne();
+  runner_->EndAll();
+  loop_.RunUntil([&] { return runner_->started() == 2; });
+  Until("ready");
+  EXPECT_EQ(runner_->asked("set_default_active_thread_percentage 50"), 2);
+  EXPECT_EQ(runner_->asked("get_default_active_thread_percentage"), 3);
+}
+
 TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {
   runner_->HaveServer("ACTIVE");
   runner_->EndAll();
