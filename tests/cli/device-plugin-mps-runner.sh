@@ -162,3 +162,32 @@ again=$(daemons)
 configure "${mps_config%%devicePlugin:*}"
 ended_both() { gone "${again% *}" && gone "${again#* }" && [ "$(mounts)" = 0 ]; }
 until_true ended_both
+
+# Nothing is wanted by MPS any more, and no runner answers an agent that starts: its GPUs stay exclusive, and that is told.
+health_is() {
+  local status=0
+  on_node partita health --width 400 >"$work/out" 2>"$work/err" || status=$?
+  [ "$status" -eq "$1" ]
+}
+modes() { on_node nvidia-smi --query-gpu=compute_mode --format=csv,noheader | head -n 2 | paste -sd' '; }
+modes_are() { [ "$(modes)" = "$1" ]; }
+until_true health_is 0
+configure "$mps_config"
+until_counted nvidia.com/gpu.mps "4 of 4"
+kill -TERM "$runner"
+wait "$runner"
+kill -9 "${agent[last]}"
+ended last 137
+configure "${mps_config%%devicePlugin:*}"
+start_kubelet
+start_agent lonely
+await lonely READY=1
+until_true health_is 3
+for gpu in "${gpus[@]}"; do
+  shows "MPS domain $gpu: gives no shares: no MPS runner answers at $PARTITA_RUN_DIR/mps.sock: see to its pod" \
+    "MPS domain $gpu: its compute mode is not put back to what it was before MPS"
+done
+is "$(modes)" "Exclusive_Process Exclusive_Process"
+start_runner fourth
+until_true modes_are "Default Default"
+until_true health_is 0

@@ -72,6 +72,20 @@ until_true another # what kubelet was told may be of the first
 until_counted nvidia.com/gpu.mps "2 of 2"
 is "$(client context)" "init: 0 no error|context: 0 no error"
 
+# A client's fault, which ends its server's other clients: shares go and come back, with a server for the next. (One that is
+# mended before kubelet could be told is followed by another.)
+from_now
+heard_unhealthy() { tail -n +"$kubelet_from" "$work/kubelet.log" | grep -F '"list": "nvidia.com/gpu.mps"' | grep -qF '"health": "Unhealthy"'; }
+faulty_clients() {
+  heard_unhealthy || client context fault >>"$work/faults"
+  heard_unhealthy
+}
+until_true faulty_clients
+grep -qF "init: 0 no error|context: 0 no error|fault: 700 an illegal memory access was encountered" "$work/faults" ||
+  fail "no client of it faulted: $(cat "$work/faults")"
+until_counted nvidia.com/gpu.mps "2 of 2"
+is "$(client context kernel)" "init: 0 no error|context: 0 no error|kernel: 0 no error"
+
 # An agent that is killed: clients go on, and the next one knows the daemon again.
 mkfifo "$work/client.in"
 on_node env CUDA_MPS_PIPE_DIRECTORY="$pipe" "$PARTITA_BIN/partita-sim-cuda-client" context wait sync \
@@ -81,6 +95,13 @@ on_exit+=("kill -9 $client_pid")
 exec {client_in}>"$work/client.in"
 began() { grep -q "context: 0 no error" "$work/client.out"; }
 until_true began
+# Meanwhile it is there once, as a client, and its server beside it.
+processes() {
+  on_node partita status -o json | python3 -c 'import json, sys
+print(sorted((each["kind"], each["name"].split("/")[-1]) for gpu in json.load(sys.stdin)["gpus"] for each in gpu["processes"]))'
+}
+both() { [ "$(processes)" = "[('compute', 'nvidia-cuda-mps-server'), ('mps', 'partita-sim-cuda-client')]" ]; }
+until_true both
 daemon=$(cat "$pipe/nvidia-cuda-mps-control.pid")
 kill -9 "${agent[it]}"
 ended it 137

@@ -26,6 +26,12 @@ base::Result<std::string> ChildRunner::Ask(const service::mps::Directories& dire
   return Control(program_, directories, stop).Ask(command);
 }
 
+base::Result<std::string> ChildRunner::AskAll(const service::mps::Directories& directories,
+                                              const std::vector<std::string>& commands,
+                                              const std::atomic<bool>* stop) const {
+  return Control(program_, directories, stop).AskAll(commands);
+}
+
 base::Result<void> ChildRunner::MountShm(const std::string& path) { return mps::MountShm(path); }
 
 void ChildRunner::UnmountShm(const std::string& path) { mps::UnmountShm(path); }

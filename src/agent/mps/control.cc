@@ -33,10 +33,14 @@ Control::Control(std::string program,
       stop_(stop) {}
 
 Result<std::string> Control::Ask(std::string_view command) const {
+  return AskAll({std::string(command)});
+}
+
+Result<std::string> Control::AskAll(const std::vector<std::string>& commands) const {
   base::Subprocess subprocess;
   subprocess.arguments = {program_};
   subprocess.environment = environment_;
-  subprocess.input = std::string(command) + "\n";
+  subprocess.input = base::Join(commands, "\n") + "\n";
   subprocess.limit = kCommandLimit;
   subprocess.stop = stop_;
   subprocess.most_output = kMostAnswer;
@@ -48,7 +52,7 @@ Result<std::string> Control::Ask(std::string_view command) const {
                          : end.timed_out ? ErrorCode::kTimeout
                                          : ErrorCode::kIo;
   return base::MakeError(
-      code, "{} {}: {}", kControlProgram, base::Quoted(command),
+      code, "{} {}: {}", kControlProgram, base::Quoted(base::Join(commands, "; ")),
       said.empty() || !nobody ? end.Describe() + (said.empty() ? "" : ": " + said) : said);
 }
 

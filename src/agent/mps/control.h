@@ -28,6 +28,9 @@ class Control {
   // it takes no command; kTimeout; an exit status otherwise is kIo with what was said. A command
   // that the daemon does not know has status 0: look at the answer.
   [[nodiscard]] base::Result<std::string> Ask(std::string_view command) const;
+  // Several, by one process: their answers, one after the other. One that fails ends none of the
+  // others, and one whose answer is nothing leaves no line.
+  [[nodiscard]] base::Result<std::string> AskAll(const std::vector<std::string>& commands) const;
 
  private:
   std::string program_;

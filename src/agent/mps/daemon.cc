@@ -27,6 +27,7 @@ using service::mps::DirectoriesOf;
 using service::mps::Domain;
 using service::mps::Record;
 using service::mps::ServerState;
+using service::mps::Setting;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
@@ -48,12 +49,22 @@ class Dialogue {
   [[nodiscard]] Result<std::string> Ask(std::string_view command) const {
     return runner_->Ask(directories_, command, &stop_);
   }
+  [[nodiscard]] Result<std::string> AskAll(const std::vector<std::string>& commands) const {
+    return runner_->AskAll(directories_, commands, &stop_);
+  }
 
  private:
   std::shared_ptr<Runner> runner_;
   Directories directories_;
   const std::atomic<bool>& stop_;
 };
+
+// Also one who takes a question and never answers it.
+bool SomebodyListens(const Dialogue& control, const Directories& directories) {
+  if (!base::Exists(base::JoinPath(directories.pipe, "control"))) return false;
+  const Result<std::string> answer = control.Ask(service::mps::kPing);
+  return answer.ok() || answer.error().code() == ErrorCode::kTimeout;
+}
 
 // A server of this domain, whoever names it: what answers in the pipe directory may be a
 // container's program, whose word must not end processes of others.
@@ -62,6 +73,42 @@ Result<UniqueFd> OpenServer(model::Pid pid, const Directories& directories) {
   if (HasVariable(pid, "CUDA_MPS_PIPE_DIRECTORY", directories.pipe)) return process;
   return base::MakeError(ErrorCode::kNotFound, "process {} is no server of {}", pid,
                          directories.pipe);
+}
+
+// All of this domain, whether or not there is a daemon that knows of them: one that is stopped does
+// not notice its daemon's end, and has its GPU for as long as it is there.
+Result<std::vector<UniqueFd>> FindServers(const Directories& directories) {
+  TRY(names, base::ListDirectory("/proc"));
+  std::vector<UniqueFd> servers;
+  for (const std::string& name : names) {
+    const std::optional<std::uint64_t> pid = base::ParseUnsigned(name);
+    if (!pid) continue;
+    Result<UniqueFd> server = OpenServer(model::Pid(static_cast<std::int64_t>(*pid)), directories);
+    if (server.ok()) servers.push_back(*std::move(server));
+  }
+  return servers;
+}
+
+// With patience, then without. One that is told to stop leaves the rest to the next agent.
+Result<void> EndProcess(int process, const std::string& what, const std::atomic<bool>& stop) {
+  for (const int number : {0, SIGTERM, SIGKILL}) {
+    if (number != 0) Signal(process, number);
+    if (WaitForEnd(process, kDaemonsGrace, &stop)) return {};
+    if (stop) return base::MakeError(ErrorCode::kTimeout, "{} was not waited for", what);
+  }
+  return base::MakeError(ErrorCode::kTimeout, "{} does not die", what)
+      .WithHint("it is stuck in the kernel: see the kernel log");
+}
+
+// Once their daemon has ended: no other takes them, and none gets their GPUs beside them.
+Result<void> EndServersLeft(const Directories& directories,
+                            const std::string& name,
+                            const std::atomic<bool>& stop) {
+  TRY(servers, FindServers(directories));
+  for (const UniqueFd& server : servers) {
+    TRY_VOID(EndProcess(server.get(), "an MPS server of " + name, stop));
+  }
+  return {};
 }
 
 // A moment, or the end of the process: false.
@@ -89,6 +136,30 @@ Result<void> EndServer(const Dialogue& control,
     (void)poll(nullptr, 0, static_cast<int>(kBetweenTries.count()));
   }
   return base::MakeError(ErrorCode::kTimeout, "MPS server {} does not end", server);
+}
+
+std::vector<std::string> AllOf(const std::vector<Setting>& settings, std::string Setting::*which) {
+  std::vector<std::string> commands;
+  commands.reserve(settings.size());
+  for (const Setting& setting : settings) commands.push_back(setting.*which);
+  return commands;
+}
+
+Result<void> CheckInForce(const Dialogue& control, const Domain& domain) {
+  const std::vector<Setting> settings = service::mps::SettingsOf(domain);
+  TRY(answers, control.AskAll(AllOf(settings, &Setting::get)));
+  const std::vector<std::string_view> lines = base::SplitLines(answers);
+  // A limit that there is not is answered with nothing: whose answer each is only one by one shows.
+  const bool all = lines.size() == settings.size();
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    if (all) {
+      TRY_VOID(CheckReadBack(settings[i], lines[i]));
+    } else {
+      TRY(answer, control.Ask(settings[i].get));
+      TRY_VOID(CheckReadBack(settings[i], answer));
+    }
+  }
+  return {};
 }
 
 class Starting {
@@ -125,8 +196,9 @@ class Starting {
     const std::optional<Record> record = ReadRecord(directories_, &why);
     const bool lives =
         record && OpenProcess(record->process, machine_.boot_id, kControlProgram).ok();
-    const bool socket = base::Exists(base::JoinPath(directories_.pipe, "control"));
-    if (!lives && !(socket && control_.Ask(service::mps::kPing).ok())) return {};
+    if (!lives && !SomebodyListens(control_, directories_)) {
+      return EndServersLeft(directories_, domain_.name, stop_);
+    }
     return StopDaemon(machine_, domain_.name, Stopping::kToStartAgain, stop_);
   }
 
@@ -159,13 +231,23 @@ class Starting {
     TRY(start_time, ReadStartTime(running_.record.process.pid));
     running_.record.process.start_time = start_time;
     TRY_VOID(WriteRecord(directories_, running_.record));
-    TRY_VOID(AwaitAnswer());
-    for (const service::mps::Setting& setting : service::mps::SettingsOf(domain_)) {
+    TRY_VOID(SetLimits());
+    return EndUnlimited();
+  }
+
+  // Their answers say nothing: what is in force is read.
+  Result<void> SetLimits() {
+    const std::vector<Setting> settings = service::mps::SettingsOf(domain_);
+    TRY_VOID(AwaitAnswer(AllOf(settings, &Setting::set)));
+    Result<void> in_force = CheckInForce(control_, domain_);
+    if (in_force.ok() || in_force.error().code() == ErrorCode::kTimeout) return in_force;
+    // Once more, so that an answer is that of one: whatever is wrong is said of that.
+    for (const Setting& setting : settings) {
       TRY(said, control_.Ask(setting.set));
       TRY(answer, control_.Ask(setting.get));
       TRY_VOID(CheckReadBack(setting, answer));
     }
-    return EndUnlimited();
+    return {};
   }
 
   // A client that came before the limits has a server without them, for as long as that lives.
@@ -178,10 +260,11 @@ class Starting {
     return {};
   }
 
-  Result<void> AwaitAnswer() {
+  // As soon as the daemon takes commands it has taken these.
+  Result<void> AwaitAnswer(const std::vector<std::string>& commands) {
     const Clock::time_point deadline = Clock::now() + kUntilItAnswers;
     for (;;) {
-      const Result<std::string> answer = control_.Ask(service::mps::kPing);
+      const Result<std::string> answer = control_.AskAll(commands);
       if (answer.ok()) return {};
       if (!StillRunsAfter(running_.process.get(), kBetweenTries)) return EndedAtOnce();
       if (stop_ || answer.error().code() != ErrorCode::kUnavailable || Clock::now() > deadline) {
@@ -204,14 +287,6 @@ class Starting {
   Running running_;
 };
 
-Result<void> CheckInForce(const Dialogue& control, const Domain& domain) {
-  for (const service::mps::Setting& setting : service::mps::SettingsOf(domain)) {
-    TRY(answer, control.Ask(setting.get));
-    TRY_VOID(CheckReadBack(setting, answer));
-  }
-  return {};
-}
-
 // Nothing: no daemon was ever there, or it was ended in order.
 std::optional<Seen> LookAt(const Machine& machine,
                            const std::string& name,
@@ -220,50 +295,25 @@ std::optional<Seen> LookAt(const Machine& machine,
   Seen seen;
   seen.found.name = name;
   std::optional<Record> record = ReadRecord(directories, &seen.why);
-  const bool socket = base::Exists(base::JoinPath(directories.pipe, "control"));
-  if (!record && !socket) return std::nullopt;
-  const Dialogue control(machine, directories, stop);
-  const bool answers = socket && control.Ask(service::mps::kPing).ok();
-  seen.found.running = answers;
-  if (!record) return answers ? std::optional(std::move(seen)) : std::nullopt;
-  if (record->domain.name != name) return seen;
-  Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
-  if (!process.ok()) {
-    if (!answers) seen.found.parameters = record->domain;
-    return seen;
+  const bool written = record.has_value();
+  if (record && record->domain.name != name) record.reset();
+  if (record) {
+    Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
+    if (process.ok()) {
+      // Not asked here: one that hangs would hold up all others.
+      seen.found.running = true;
+      seen.found.parameters = record->domain;
+      seen.running = Running{.record = *std::move(record),
+                             .process = *std::move(process),
+                             .news = {},
+                             .checked = false};
+      return seen;
+    }
   }
-  // One that is silent now has clients all the same, and is not to be joined by another.
-  seen.found.running = true;
-  if (!answers) seen.why = "its daemon does not answer";
-  const Result<void> in_force = answers ? CheckInForce(control, record->domain) : Result<void>();
-  if (!in_force.ok() && in_force.error().code() == ErrorCode::kConflict) {
-    seen.why = in_force.error().ToString();
-    return seen;
-  }
-  seen.found.parameters = record->domain;
-  seen.running = Running{.record = *std::move(record),
-                         .process = *std::move(process),
-                         .news = {},
-                         .checked = answers && in_force.ok()};
+  seen.found.running = SomebodyListens(Dialogue(machine, directories, stop), directories);
+  if (!written && !seen.found.running) return std::nullopt;
+  if (record && !seen.found.running) seen.found.parameters = record->domain;
   return seen;
-}
-
-std::vector<model::Pid> ServersOf(const Dialogue& control) {
-  const Result<std::string> answer = control.Ask(service::mps::kListServers);
-  if (!answer.ok()) return {};
-  const Result<std::vector<model::Pid>> servers = service::mps::ParseServerList(*answer);
-  return servers.ok() ? *servers : std::vector<model::Pid>();
-}
-
-// With patience, then without. One that is told to stop leaves the rest to the next agent.
-Result<void> EndProcess(int process, const std::string& what, const std::atomic<bool>& stop) {
-  for (const int number : {0, SIGTERM, SIGKILL}) {
-    if (number != 0) Signal(process, number);
-    if (WaitForEnd(process, kDaemonsGrace, &stop)) return {};
-    if (stop) return base::MakeError(ErrorCode::kTimeout, "{} was not waited for", what);
-  }
-  return base::MakeError(ErrorCode::kTimeout, "{} does not die", what)
-      .WithHint("it is stuck in the kernel: see the kernel log");
 }
 
 Result<std::vector<model::Pid>> FaultyNow(const Dialogue& control,
@@ -309,8 +359,12 @@ Removed RemoveGone(const Machine& machine,
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     const bool of_mig = name.starts_with("MIG-") && service::mps::IsDomainName(name);
     if (!of_mig || stay.contains(name) || LookAt(machine, name, stop)) continue;
+    if (stop) return removed;
     // Without its runner a daemon is silent.
-    if (stop || !machine.runner->Reachable().ok()) return removed;
+    if (Result<void> there = machine.runner->Reachable(); !there.ok()) {
+      removed.failed.push_back(std::move(there).error());
+      return removed;
+    }
     machine.runner->UnmountShm(DirectoriesOf(machine.root, name).shm);
     Result<void> end = base::RemoveTree(base::JoinPath(machine.root, name));
     if (end.ok())
@@ -333,18 +387,11 @@ Result<void> StopDaemon(const Machine& machine,
     Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
     if (process.ok()) daemon = *std::move(process);
   }
-  std::vector<UniqueFd> servers;
-  for (const model::Pid server : ServersOf(control)) {
-    Result<UniqueFd> process = OpenServer(server, directories);
-    if (process.ok()) servers.push_back(*std::move(process));
-  }
   Result<std::string> quit = control.Ask(service::mps::Quit(kClientsGrace));
   if (daemon.valid()) {
     TRY_VOID(EndProcess(daemon.get(), "the MPS control daemon of " + name, stop));
   }
-  for (const UniqueFd& server : servers) {
-    TRY_VOID(EndProcess(server.get(), "an MPS server of " + name, stop));
-  }
+  TRY_VOID(EndServersLeft(directories, name, stop));
   // Without a record nobody but itself can end it.
   if (!daemon.valid() && control.Ask(service::mps::kPing).ok()) {
     return base::MakeError(ErrorCode::kConflict, "an MPS control daemon in {} does not end: {}",

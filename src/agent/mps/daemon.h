@@ -36,7 +36,7 @@ struct Seen {
   std::string why;                 // a record that could not be used
 };
 // What earlier agents left below the root. A daemon is known by its record and the process of it,
-// unless it answers with other limits. One that is silent is not checked: whoever adopts it judges.
+// and not asked: whoever adopts it sees whether it answers, and with which limits.
 [[nodiscard]] base::Result<std::vector<Seen>> LookAround(const Machine& machine,
                                                          const std::atomic<bool>& stop);
 

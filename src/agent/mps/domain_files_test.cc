@@ -85,13 +85,16 @@ TEST_F(DomainFiles, NobodyThereIsUnavailable) {
   ASSERT_TRUE(PrepareDirectories(machine_, "GPU-1").ok());
   const std::string program = std::string(directory_.data()) + "/control";
   ASSERT_TRUE(base::WriteFile(program,
-                              "#!/bin/sh\nread c; case $c in known) echo yes;; "
+                              "#!/bin/sh\nwhile read c; do case $c in known) echo yes;; "
                               "odd) echo odd; exit 3;; *) echo Cannot find MPS control daemon "
-                              "process >&2; exit 1;; esac\n",
+                              "process >&2; exit 1;; esac; done\n",
                               0755)
                   .ok());
   const Control control(program, service::mps::DirectoriesOf(machine_.root, "GPU-1"), nullptr);
   EXPECT_EQ(control.Ask("known").value(), "yes\n");
+  EXPECT_EQ(control.AskAll({"known", "known"}).value(), "yes\nyes\n");
+  EXPECT_EQ(control.AskAll({"known", "odd"}).error().ToString(),
+            "nvidia-cuda-mps-control \"known; odd\": ended with status 3: yes\nodd");
   const base::Result<std::string> none = control.Ask("none");
   ASSERT_FALSE(none.ok());
   EXPECT_EQ(none.error().code(), base::ErrorCode::kUnavailable);

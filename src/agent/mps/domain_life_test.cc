@@ -51,19 +51,20 @@ class DomainLifeTest : public ::testing::Test {
       phases_.emplace_back(ToString(life_->condition().phase));
     });
   }
-  // The daemon of the one before, which is silent when it is looked at.
-  void AdoptSilent() {
+  // The daemon of the one before. It is not asked before it is adopted.
+  void Adopt() {
     NewLife();
-    runner_->BeDeaf(true);
+    runner_->BeDeaf(deaf_);
+    const int before = runner_->asked(std::string(service::mps::kPing));
     const std::atomic<bool> stop = false;
     Result<std::vector<Seen>> seen = LookAround(machine_, stop);
+    EXPECT_EQ(runner_->asked(std::string(service::mps::kPing)), before);
     ASSERT_TRUE(seen.ok());
     ASSERT_EQ(seen->size(), 1U);
     EXPECT_EQ(seen->front().found,
               (service::mps::Found{.name = "GPU-1", .running = true, .parameters = domain_}));
-    EXPECT_EQ(seen->front().why, "its daemon does not answer");
+    EXPECT_EQ(seen->front().why, "");
     ASSERT_TRUE(seen->front().running.has_value());
-    runner_->BeDeaf(deaf_);
     life_->Adopt(*std::move(seen->front().running));
     EXPECT_EQ(life_->condition(), (Condition{Phase::kStarting, "its daemon has not answered yet"}));
   }
@@ -100,7 +101,7 @@ class DomainLifeTest : public ::testing::Test {
   base::Log log_{loop_.clock(), [this](std::string_view line) { told_.emplace_back(line); }};
   std::shared_ptr<ScriptedRunner> runner_ = std::make_shared<ScriptedRunner>();
   Machine machine_;
-  bool deaf_ = false;  // also after it was looked at
+  bool deaf_ = false;  // the one that is adopted
   service::mps::Domain domain_;
   std::vector<std::string> phases_;
   std::unique_ptr<DomainLife> life_;
@@ -302,9 +303,9 @@ TEST_F(DomainLifeTest, AFaultThatTheLogTellsOfIsMendedAtOnce) {
   EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
 }
 
-TEST_F(DomainLifeTest, ADaemonThatIsSilentAtAnAgentsStartIsAdopted) {
+TEST_F(DomainLifeTest, AnAdoptedDaemonIsReadyWhenItHasAnsweredWithItsLimits) {
   MakeSocket();
-  AdoptSilent();
+  Adopt();
   Until("ready");
   UntilLooked();
   EXPECT_EQ(runner_->started(), 1U);
@@ -314,7 +315,7 @@ TEST_F(DomainLifeTest, ADaemonThatIsSilentAtAnAgentsStartIsAdopted) {
 TEST_F(DomainLifeTest, AnAdoptedDaemonThatStaysSilentIsReplaced) {
   MakeSocket();
   deaf_ = true;
-  AdoptSilent();
+  Adopt();
   UntilLooked();
   loop_.Advance(seconds(5));
   loop_.RunUntil([&] { return runner_->started() == 2; });
@@ -323,7 +324,7 @@ TEST_F(DomainLifeTest, AnAdoptedDaemonThatStaysSilentIsReplaced) {
 }
 
 TEST_F(DomainLifeTest, AnAdoptedDaemonThatNoClientReachesIsReplaced) {
-  AdoptSilent();
+  Adopt();
   UntilLooked();
   loop_.Advance(seconds(5));
   loop_.RunUntil([&] { return runner_->started() == 2; });
@@ -334,11 +335,29 @@ TEST_F(DomainLifeTest, AnAdoptedDaemonThatNoClientReachesIsReplaced) {
 TEST_F(DomainLifeTest, AnAdoptedDaemonWithoutItsLimitsIsNeverReady) {
   runner_->HaveThreads("100.0");
   MakeSocket();
-  AdoptSilent();
+  Adopt();
   UntilHasBeen("mending");
   Until("ready");
   EXPECT_EQ(runner_->started(), 2U);
   EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "mending", "ready"}));
+}
+
+TEST_F(DomainLifeTest, LimitsAreSetTogetherAndReadBackTogether) {
+  EXPECT_EQ(runner_->asked_together(), 2);
+  for (const char* command :
+       {"set_default_device_pinned_mem_limit 0 2048M", "set_default_active_thread_percentage 50",
+        "get_default_device_pinned_mem_limit 0", "get_default_active_thread_percentage"}) {
+    EXPECT_EQ(runner_->asked(command), 1) << command;
+  }
+}
+
+TEST_F(DomainLifeTest, LimitsAreInForceWhereOneCommandIsTakenAtATime) {
+  runner_->TakeOne();
+  runner_->EndAll();
+  loop_.RunUntil([&] { return runner_->started() == 2; });
+  Until("ready");
+  EXPECT_EQ(runner_->asked("set_default_active_thread_percentage 50"), 2);
+  EXPECT_EQ(runner_->asked("get_default_active_thread_percentage"), 3);
 }
 
 TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {
@@ -349,7 +368,7 @@ TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {
   EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
 }
 
-// What answers in a pipe directory may name any process as its server.
+// What answers in a pipe directory may name any process as its server, and there are other domains.
 TEST_F(DomainLifeTest, AServerOfAnotherDirectoryLivesOn) {
   const pid_t other = fork();
   if (other == 0) {
@@ -360,8 +379,13 @@ TEST_F(DomainLifeTest, AServerOfAnotherDirectoryLivesOn) {
   }
   while (!OpenProgram(model::Pid(other), "nvidia-cuda-mps-server").ok()) {
   }
+  runner_->EndAll();
+  loop_.RunUntil([&] { return runner_->started() == 2; });
+  Until("ready");
+  UntilLooked();
   runner_->HaveServer("ACTIVE", other);
   const std::atomic<bool> stop = false;
+  EXPECT_TRUE(EndServers(machine_, "GPU-1", {model::Pid(other)}, stop).ok());
   EXPECT_TRUE(StopDaemon(machine_, "GPU-1", Stopping::kForGood, stop).ok());
   EXPECT_EQ(waitpid(other, nullptr, WNOHANG), 0);
   kill(other, SIGKILL);
@@ -376,7 +400,7 @@ TEST_F(DomainLifeTest, AnEndThatIsToldToStopLeavesTheRestToTheNextAgent) {
   EXPECT_EQ(end.error().ToString(), "the MPS control daemon of GPU-1 was not waited for");
   loop_.RunUntilIdle();
   EXPECT_EQ(ToString(life_->condition().phase), "ready") << "nobody killed it";
-  AdoptSilent();
+  Adopt();
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
+#include "agent/mps/mode_problems.h"
+#include "base/text.h"
 
 namespace partita::agent::mps {
 namespace {
@@ -15,26 +16,13 @@ using service::mps::Domain;
 using service::mps::Found;
 using service::mps::Step;
 
-constexpr std::chrono::seconds kUntilNextLook{5};
-constexpr std::chrono::seconds kUntilTriedAgain{30};
-
-std::string WhyNotExclusive(const base::Error& error) {
-  return fmt::format(
-      "its compute mode could not be made EXCLUSIVE_PROCESS, so that programs beside MPS may come "
-      "in: {}; tried again every {} s",
-      error.ToString(), kUntilTriedAgain.count());
-}
-
-std::string WhyNotRestored(const Step& restore, const base::Error& error) {
-  return fmt::format(
-      "its compute mode could not be put back to what it was before MPS: {}; tried again every "
-      "{} s, or set it by hand: nvidia-smi -i {} -c {}",
-      error.ToString(), kUntilTriedAgain.count(), restore.name, static_cast<int>(restore.mode));
-}
-
-std::string WhyUntouched(const base::Error& error) {
-  return fmt::format("its compute mode is left alone, since those before MPS are not known: {}{}",
-                     error.ToString(), error.hint().empty() ? "" : "; " + error.hint());
+// What is in the way of each.
+base::Error Together(const std::vector<base::Error>& errors) {
+  std::vector<std::string> texts;
+  texts.reserve(errors.size());
+  for (const base::Error& error : errors) texts.push_back(error.ToString());
+  return base::MakeError(errors.front().code(), "{}", base::Join(texts, "; "))
+      .WithHint(errors.front().hint());
 }
 
 // One of which nobody knows what it has may have any.
@@ -72,8 +60,10 @@ Domains::Domains(net::Loop& loop,
       changed_(std::move(changed)),
       holders_(std::move(holders)),
       modes_(std::move(modes)),
+      removal_(log, "the directory of an MPS domain whose MIG device is gone is not removed"),
       look_again_(loop.NewTimer("mps-look")),
       modes_again_(loop.NewTimer("mps-modes")),
+      removal_again_(loop.NewTimer("mps-removal")),
       job_(loop) {}
 
 Domains::~Domains() {
@@ -114,17 +104,32 @@ void Domains::LookAround() {
   if (!begun.ok()) Looked({begun.error(), begun.error()});
 }
 
+// A GPU that nobody wants exclusive any more stays so meanwhile.
+void Domains::CouldNotLook(const Around& around) {
+  const base::Error& error = around.seen.error();
+  std::map<std::string, std::string> not_restored;
+  if (around.modes.ok()) {
+    for (const auto& [gpu, mode] : *around.modes) not_restored.emplace(gpu, WhyNotRestoredYet());
+  }
+  for (const std::string& gpu : service::mps::ExclusiveGpus(*wanted_, policy_)) {
+    not_restored.erase(gpu);
+  }
+  const std::string problem = error.ToString();
+  const bool told = problem_ == problem;
+  if (!told) {
+    log_.Error("MPS domains of earlier agents cannot be read: none is started meanwhile",
+               base::ErrorFields(error));
+  }
+  const bool same = told && mode_problems_ == not_restored;
+  problem_ = problem;
+  mode_problems_ = std::move(not_restored);
+  if (!same) changed_();
+  look_again_->After(kUntilNextLook, [this] { LookAround(); });
+}
+
 void Domains::Looked(Around around) {
   Result<std::vector<Seen>>& seen = around.seen;
-  if (!seen.ok()) {
-    if (problem_ != seen.error().ToString()) {
-      problem_ = seen.error().ToString();
-      log_.Error("MPS domains of earlier agents cannot be read: none is started meanwhile",
-                 base::ErrorFields(seen.error()));
-      changed_();
-    }
-    return look_again_->After(kUntilNextLook, [this] { LookAround(); });
-  }
+  if (!seen.ok()) return CouldNotLook(around);
   problem_.clear();
   if (around.modes.ok()) {
     modes_before_ = *std::move(around.modes);
@@ -412,6 +417,7 @@ void Domains::RemoveLeft() {
   for (const auto& [name, seen] : left_) stay.insert(name);
   if (stay == left_alone_) return;
   left_alone_ = stay;
+  removal_again_->Cancel();
   busy_ = true;
   const Result<void> begun =
       job_.Start([this, machine = machine_, stay](const std::atomic<bool>& stop) -> net::Task {
@@ -425,9 +431,15 @@ void Domains::EndRemoving(const Removed& removed) {
   for (const std::string& name : removed.names)
     log_.Info("MPS domain: its MIG device is gone, and so is its directory",
               {{LogKey::kStep, name}});
-  for (const base::Error& error : removed.failed)
-    log_.Warn("the directory of an MPS domain whose MIG device is gone is not removed",
-              base::ErrorFields(error));
+  if (removed.failed.empty()) {
+    removal_.Succeeded();
+  } else {
+    removal_.Failed(Together(removed.failed));
+    removal_again_->After(kUntilTriedAgain, [this] {
+      left_alone_.reset();
+      RemoveLeft();
+    });
+  }
   if (again_) return Reconcile();
   // What came meanwhile.
   RemoveLeft();

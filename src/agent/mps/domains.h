@@ -76,6 +76,7 @@ class Domains {
   struct ModeEnds;
   void LookAround();
   void Looked(Around around);
+  void CouldNotLook(const Around& around);
   [[nodiscard]] service::mps::Plan Decide() const;
   void Reconcile();
   void TellKept(const std::vector<service::mps::Domain>& before);
@@ -122,11 +123,13 @@ class Domains {
   Devices stayed_;                         // of those that did not end
   std::map<std::string, base::RepeatedFailure> end_failures_;  // by domain
   std::optional<std::set<std::string>> mig_;
-  std::set<std::string> left_alone_;  // when it was last looked for what is left
+  // When it was last looked for what is left.
+  std::optional<std::set<std::string>> left_alone_;
+  base::RepeatedFailure removal_;
   bool complete_ = true;
   bool end_stayed_ = false;  // it is time to end those once more
   bool try_again_ = false;   // something did not end, or a mode could not be changed
-  std::unique_ptr<net::Timer> look_again_, modes_again_;
+  std::unique_ptr<net::Timer> look_again_, modes_again_, removal_again_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
   Lives lives_;
   Job job_;  // last: its thread ends first

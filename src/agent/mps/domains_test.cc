@@ -1,6 +1,8 @@
 #include "agent/mps/domains.h"
 
+#include <sched.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 
 #include <algorithm>
 #include <array>
@@ -67,6 +69,11 @@ class DomainsTest : public ::testing::Test {
   void UntilHangs() {
     while (!runner_->hangs()) loop_.RunUntilIdle();
     loop_.RunUntilIdle();
+  }
+  // By it clients know a daemon.
+  void MakeSocket(const std::string& name) {
+    const std::string pipe = service::mps::DirectoriesOf(machine_.root, name).pipe;
+    ASSERT_TRUE(testing::Append(pipe + "/control", ""));
   }
   [[nodiscard]] std::ptrdiff_t Told(std::string_view text) const {
     return std::count_if(told_.begin(), told_.end(), [&](const std::string& line) {
@@ -183,8 +190,7 @@ TEST_F(DomainsTest, NoModeComesBackBesideAStrangeDaemonThatDoesNotEnd) {
   UntilReady(2);
   NewDomains();
   RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-2"));
-  ASSERT_TRUE(
-      testing::Append(service::mps::DirectoriesOf(machine_.root, "GPU-2").pipe + "/control", ""));
+  MakeSocket("GPU-2");
   runner_->FailAt("quit", ErrorCode::kIo);
   domains_->Want({}, ComputeModePolicy::kExclusive);
   loop_.RunUntil([&] { return domains_->settled(); });
@@ -226,9 +232,8 @@ TEST_F(DomainsTest, WhatDoesNotEndIsToldOnce) {
 TEST_F(DomainsTest, NoModeComesBackBeforeTheSuccessorOfADaemonIsReady) {
   domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
   UntilReady(1);
-  const service::mps::Directories directories = service::mps::DirectoriesOf(machine_.root, "GPU-1");
-  RemoveRecord(directories);
-  ASSERT_TRUE(testing::Append(directories.pipe + "/control", ""));
+  RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-1"));
+  MakeSocket("GPU-1");
   runner_->FailAt("quit", ErrorCode::kIo);
   service::mps::Domain successor = DomainOf(1);
   successor.memory = {model::Mebibytes(2049)};
@@ -394,6 +399,73 @@ TEST_F(DomainsTest, TheDirectoryOfAMigDeviceGoesWithItWhenNobodyHoldsIt) {
   have({{"MIG-3"}});
   EXPECT_FALSE(there("MIG-1") || there("MIG-4"));
   EXPECT_TRUE(there("MIG-3") && there("GPU-9"));
+}
+
+// A stopped server makes its daemon silent for as long as a question may take.
+TEST_F(DomainsTest, ADaemonThatHangsAtAnAgentsStartHoldsUpNoOther) {
+  domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kUnchanged);
+  UntilReady(2);
+  for (const char* name : {"GPU-1", "GPU-2"}) MakeSocket(name);
+  NewDomains();
+  runner_->HangAt("GPU-1", "get_default");
+  domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kUnchanged);
+  loop_.RunUntil([&] { return PhaseOf("GPU-2") == Phase::kReady; });
+  UntilHangs();
+  EXPECT_EQ(PhaseOf("GPU-1"), Phase::kStarting);
+  runner_->GoOn();
+  UntilReady(2);
+  EXPECT_EQ(runner_->started(), 2U);
+}
+
+// It stays exclusive meanwhile, whether or not anybody is in it.
+TEST_F(DomainsTest, AModeThatIsNotPutBackForWantOfARunnerIsTold) {
+  domains_->Want({DomainOf(1), DomainOf(2)}, ComputeModePolicy::kExclusive);
+  UntilReady(2);
+  NewDomains();
+  runner_->BeAway();
+  domains_->Want({DomainOf(2)}, ComputeModePolicy::kExclusive);
+  loop_.RunUntil([&] { return !domains_->problem().empty(); });
+  EXPECT_EQ(domains_->problem(), "nobody");
+  EXPECT_EQ(domains_->mode_problems(),
+            (std::map<std::string, std::string>{
+                {"GPU-1",
+                 "its compute mode is not put back to what it was before MPS: it is not "
+                 "known whether its daemon runs; tried again every 5 s"}}));
+  // What is wanted meanwhile counts.
+  domains_->Want({}, ComputeModePolicy::kExclusive);
+  loop_.Advance(seconds(5));
+  loop_.RunUntil([&] { return domains_->mode_problems().size() == 2; });
+  runner_->BeAway(false);
+  loop_.RunUntil([&] { return !loop_.ArmedTimers().empty(); });
+  loop_.Advance(seconds(5));
+  loop_.RunUntil([&] { return domains_->settled() && ModeOf(1) == ComputeMode::kDefault; });
+  EXPECT_TRUE(domains_->mode_problems().empty());
+  EXPECT_EQ(ModeOf(2), ComputeMode::kDefault);
+}
+
+TEST_F(DomainsTest, ADirectoryThatIsNotRemovedIsTriedAgainAndToldOnce) {
+  const std::string gone = machine_.root + "/MIG-5", mounted = gone + "/shm";
+  if (unshare(CLONE_NEWNS) != 0 || mount(nullptr, "/", nullptr, MS_PRIVATE | MS_REC, nullptr) != 0)
+    GTEST_SKIP() << "needs the right to mount: run as root";
+  ASSERT_TRUE(base::MakeDirectories(mounted, 0755).ok());
+  ASSERT_EQ(mount("busy", mounted.c_str(), "tmpfs", 0, nullptr), 0);
+  domains_->Want({}, ComputeModePolicy::kUnchanged);
+  domains_->HaveMigDevices(std::set<std::string>());
+  const auto until_tried = [this] {
+    loop_.RunUntil([&] { return domains_->settled() && !loop_.ArmedTimers().empty(); });
+  };
+  for (int i = 0; i < 3; ++i) {
+    until_tried();
+    EXPECT_TRUE(base::Exists(gone));
+    EXPECT_EQ(Told("whose MIG device is gone is not removed"), i < 2 ? 1 : 2) << "two reasons";
+    if (i == 1) ASSERT_EQ(umount(mounted.c_str()), 0);
+    if (i == 1) runner_->BeAway();
+    if (i < 2) loop_.Advance(seconds(30));
+  }
+  runner_->BeAway(false);
+  loop_.Advance(seconds(30));
+  loop_.RunUntil([&] { return domains_->settled(); });
+  EXPECT_FALSE(base::Exists(gone));
 }
 
 TEST_F(DomainsTest, AllAreToldToStopBeforeOneIsWaitedFor) {

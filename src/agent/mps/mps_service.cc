@@ -197,7 +197,9 @@ void MpsService::AddModeProblems(std::map<std::string, model::MpsDomain>& all) c
     };
     auto domain = std::find_if(all.begin(), all.end(), has);
     if (domain == all.end()) {
-      const model::MpsDomain ended{.name = gpu, .devices = {gpu}, .problem = "it has ended"};
+      const std::string& unknown = domains_->problem();
+      const model::MpsDomain ended{
+          .name = gpu, .devices = {gpu}, .problem = unknown.empty() ? "it has ended" : unknown};
       domain = all.emplace(gpu, ended).first;
     }
     domain->second.warning = why;

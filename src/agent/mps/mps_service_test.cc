@@ -11,6 +11,7 @@
 
 #include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
+#include "base/state_file.h"
 #include "net/testing/fake_loop.h"
 
 namespace partita::agent::mps {
@@ -95,6 +96,25 @@ TEST_F(MpsServiceTest, WhatMayStillBeThereStaysWanted) {
   UntilProblems({{"GPU-2", ""}});
   EXPECT_EQ(service_.Report().size(), 1U);
   EXPECT_EQ(runner_->started(), 2U);
+}
+
+// Nothing is wanted, and yet there is something to be told.
+TEST_F(MpsServiceTest, AGpuThatStaysExclusiveForWantOfARunnerIsReported) {
+  ASSERT_TRUE(base::MakeDirectories(options_.root, 0755).ok());
+  ASSERT_TRUE(base::WriteState({.path = options_.modes_file, .name = "mps-modes", .version = 1},
+                               R"({"bootId": "boot", "gpus":)"
+                               R"( [{"uuid": "GPU-1", "pci": "00000000:01:00.0", "mode": 0}]})")
+                  .ok());
+  runner_->BeAway();
+  service_.Want({}, true);
+  loop_.RunUntil([&] { return !service_.Report().empty(); });
+  EXPECT_EQ(service_.Report(),
+            (std::vector<model::MpsDomain>{
+                {.name = "GPU-1",
+                 .devices = {"GPU-1"},
+                 .problem = "nobody",
+                 .warning = "its compute mode is not put back to what it was before MPS: it is "
+                            "not known whether its daemon runs; tried again every 5 s"}}));
 }
 
 }  // namespace

@@ -40,6 +40,19 @@ class Runner {
                                                       std::string_view command,
                                                       const std::atomic<bool>* stop) const = 0;
 
+  // Several, and their answers one after the other: at once, where that is one process less.
+  [[nodiscard]] virtual base::Result<std::string> AskAll(
+      const service::mps::Directories& directories,
+      const std::vector<std::string>& commands,
+      const std::atomic<bool>* stop) const {
+    std::string all;
+    for (const std::string& command : commands) {
+      TRY(answer, Ask(directories, command, stop));
+      all += answer;
+    }
+    return all;
+  }
+
   // A tmpfs of half the memory at `path`, for containers' /dev/shm; one that is there stays. An
   // error where mounting is not permitted: containers then have a directory of the root's
   // filesystem.

@@ -96,6 +96,12 @@ Result<std::string> SystemdRunner::Ask(const service::mps::Directories& director
   return Control(program_, directories, stop).Ask(command);
 }
 
+Result<std::string> SystemdRunner::AskAll(const service::mps::Directories& directories,
+                                          const std::vector<std::string>& commands,
+                                          const std::atomic<bool>* stop) const {
+  return Control(program_, directories, stop).AskAll(commands);
+}
+
 Result<void> SystemdRunner::MountShm(const std::string& path) {
   if (IsTmpfsOfItsOwn(path)) return {};
   Result<void> mounted = RunOnHost(

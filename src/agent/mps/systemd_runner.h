@@ -20,6 +20,9 @@ class SystemdRunner final : public Runner {
   [[nodiscard]] base::Result<std::string> Ask(const service::mps::Directories& directories,
                                               std::string_view command,
                                               const std::atomic<bool>* stop) const override;
+  [[nodiscard]] base::Result<std::string> AskAll(const service::mps::Directories& directories,
+                                                 const std::vector<std::string>& commands,
+                                                 const std::atomic<bool>* stop) const override;
   // By systemd, since the agent's service has mounts of its own, which nobody else sees.
   [[nodiscard]] base::Result<void> MountShm(const std::string& path) override;
   void UnmountShm(const std::string& path) override;

@@ -46,7 +46,7 @@ class ScriptedRunner final : public Runner {
     started_.push_back(pid);
     daemons_[launch.domain] = pid;
     deaf_ = false;
-    threads_ = "50.0";
+    threads_ = takes_one_ ? "100.0" : "50.0";
     return model::Pid(pid);
   }
   base::Result<std::string> Ask(const service::mps::Directories& directories,
@@ -75,11 +75,20 @@ class ScriptedRunner final : public Runner {
       daemons_.erase(daemon);
     }
     if (command.starts_with("shutdown_server")) servers_.clear();
+    if (command.starts_with("set_default_active_thread")) threads_ = "50.0";
     if (command == service::mps::kListServers) return servers_.empty() ? "" : servers_ + "\n";
     if (command.starts_with("get_server_status"))
       return servers_.empty() ? "Server 77 not found\n" : state_ + "\n";
     if (command.starts_with("get_default_device_pinned_mem_limit")) return std::string("2G\n");
     return threads_ + "\n";
+  }
+  base::Result<std::string> AskAll(const service::mps::Directories& directories,
+                                   const std::vector<std::string>& commands,
+                                   const std::atomic<bool>* stop) const override {
+    ++asked_together_;
+    std::vector<std::string> heard = commands;
+    if (takes_one_) heard.resize(1);
+    return Runner::AskAll(directories, heard, stop);
   }
   base::Result<void> MountShm(const std::string& /*path*/) override { return {}; }
   void UnmountShm(const std::string& /*path*/) override {}
@@ -89,9 +98,9 @@ class ScriptedRunner final : public Runner {
     return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
   }
 
-  void BeAway() {
+  void BeAway(bool away = true) {
     const std::lock_guard lock(mutex_);
-    away_ = deaf_ = true;
+    away_ = deaf_ = away;
   }
   void BeDeaf(bool deaf) {
     const std::lock_guard lock(mutex_);
@@ -116,6 +125,9 @@ class ScriptedRunner final : public Runner {
     fails_at_ = std::move(command);
     failing_ = code;
   }
+  // Of those that come together only the first.
+  void TakeOne() { takes_one_ = true; }
+  int asked_together() const { return asked_together_; }
   void HaveThreads(std::string percentage) {
     const std::lock_guard lock(mutex_);
     threads_ = std::move(percentage);
@@ -154,6 +166,8 @@ class ScriptedRunner final : public Runner {
   mutable std::mutex mutex_;
   std::atomic<int> together_ = 0;
   mutable std::atomic<int> stopped_ = 0;
+  std::atomic<bool> takes_one_ = false;
+  mutable std::atomic<int> asked_together_ = 0;
   mutable std::map<std::string, int> asked_;
   std::vector<pid_t> started_;
   mutable std::map<std::string, pid_t> daemons_;  // by domain; those that did not quit
@@ -166,7 +180,7 @@ class ScriptedRunner final : public Runner {
   std::optional<base::ErrorCode> failing_;
   mutable std::string servers_;
   std::string state_;
-  std::string threads_ = "50.0";
+  mutable std::string threads_ = "50.0";
 };
 
 }  // namespace partita::agent::mps::testing

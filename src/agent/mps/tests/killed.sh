@@ -48,6 +48,31 @@ is "$(ask one get_default_active_thread_percentage)" 50.0
 is "$(ask one 'get_default_device_pinned_mem_limit 0')" 20G
 is "$(lines_in one context kernel)" "init: 0 no error|context: 0 no error|kernel: 0 no error"
 
+# A daemon whose server is stopped, and so does not notice its end: it ends all the same, and gives the GPU to the next.
+# (The mode by hand: it is not what this is about.)
+run 0 smi -i 0 -c EXCLUSIVE_PROCESS
+leave_server() {
+  is "$(lines_in one context kernel)" "init: 0 no error|context: 0 no error|kernel: 0 no error"
+  server=$(ask one get_server_list)
+  kill -STOP "$server"
+  daemon=$(daemon_of one)
+}
+leave_server
+kill -KILL "$daemon"
+until_true again
+is "$(lines_in one context kernel)" "init: 0 no error|context: 0 no error|kernel: 0 no error"
+until_true gone "$server"
+# The same while nobody looks, of a domain that the next owner does not want.
+leave_server
+kill -KILL "$agent_pid"
+wait "$agent_pid" || true
+kill -KILL "$daemon"
+until_true gone "$daemon"
+owner next
+tell next "domain two ${gpu[1]} 20480 50" go
+until_shown next "two ready"
+until_true gone "$server"
+
 is "$(daemon_of two)" "$bystanders"
 finish bystander
 said bystander "sync: 0 no error" || fail "a client of another domain was disturbed"
