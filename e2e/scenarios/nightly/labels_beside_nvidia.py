@@ -4,7 +4,7 @@ without it."""
 from testbench.scenario_bench import current, step
 from testbench.stack_nvidia import NVIDIA
 from testbench.verbs import label, labels, partition, serve, wait_for
-from testbench.verbs_chart import install_chart, upgrade_chart
+from testbench.verbs_chart import install_chart, restart_agent, upgrade_chart
 from testbench.verbs_observe import Observation
 
 NODES = {"dgx": "dgx-a100-40", "hgx": "hgx-h200", "vm": "h200-vm", "mixed": "mixed"}
@@ -70,4 +70,6 @@ def scenario():
     for backend in ("nodefeature", "node"):
         for strategy in STRATEGIES:
             upgrade_chart({"labels": {"backend": backend}, "migStrategy": strategy})
+            for name in NODES:  # kubelet would bring the file within a minute or two
+                restart_agent(name)
             expect_same(theirs[strategy])
