@@ -190,6 +190,14 @@ class Chart(unittest.TestCase):
         self.assertEqual(len(seen), len(rendered_files()))
         self.assertEqual(sorted(seen["taints"]), ["DaemonSet", "DaemonSet", "Job"])
 
+    def test_what_cleans_up_reads_single_nodes_for_the_taint_alone(self) -> None:
+        rights = {}
+        for path in rendered_files():
+            for document in text_of(path).split("\n---\n"):
+                if "cleanup.yaml" in document and "\nkind: ClusterRole\n" in document:
+                    rights[path.stem] = re.findall(r"resources: \[nodes\]\n    verbs: (.*)$", document, re.M)
+        self.assertEqual(rights, {"taints": ["[list, patch]", "[get]"], "words": ["[list, patch]"]})
+
     def test_tolerations_that_somebody_gives_stay(self) -> None:
         there = tolerated(next(each for each in text_of(GOLDEN / "taints.yaml").split("\n---\n")
                                if "kind: DaemonSet" in each))
