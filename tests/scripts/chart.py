@@ -206,6 +206,15 @@ class Chart(unittest.TestCase):
             **dict.fromkeys(["example.com/gpu", "old.example/gpu", "partita.dev/agent-not-ready"], {"operator: Exists"}),
         })
 
+    def test_pods_of_others_are_changed_only_where_that_was_asked_for(self) -> None:
+        changing = [path.stem for path in rendered_files() if "MutatingAdmissionPolicy" in text_of(path)]
+        self.assertEqual(changing, ["taints"])
+        policy, = (each for each in text_of(GOLDEN / "taints.yaml").split("\n---\n")
+                   if "\nkind: MutatingAdmissionPolicy\n" in each)
+        self.assertEqual(set(re.findall(r'key: "(.*?)"', policy)), {"example.com/gpu"})
+        # Whoever asks for nothing of ours is not to wait for it.
+        self.assertIn("  failurePolicy: Ignore\n", policy)
+
     def test_the_agent_takes_every_configuration_that_was_rendered(self) -> None:
         seen = 0
         for path in rendered_files():
