@@ -20,6 +20,7 @@ await it READY=1
 until_counted nvidia.com/gpu.mps "4 of 4"
 is "$(modes)" "Exclusive_Process Exclusive_Process"
 end_daemons
+ended it 137
 
 kept=$work/debian/var/lib/partita
 mkdir -p "$kept"
