@@ -1,28 +1,18 @@
-"""Asked to, the agent taints its node, and takes the taint off again; it may do no more with taints than that."""
+"""The agent taints its node when asked, takes that off again, and the taint of before it came; it may do no more."""
 
-import json
-
-from testbench.verbs import allocatable, apply, expect, expect_match, field, phase, pod, serve, wait_for
+from testbench.verbs import (
+    allocatable, apply, expect, expect_match, field, kubectl, phase, pod, serve, taints, wait_for,
+)
 from testbench.verbs_account import answer_to, token_of
 from testbench.verbs_mps import agent_pod, reconfigure
-from testbench.verbs_observe import CORE, Observation, look_up
+from testbench.verbs_observe import CORE
 
 NODES = {"dgx": "dgx-a100-40"}
 STACKS = ["partita"]  # NVIDIA's plugin and feature discovery taint no node
 GPU = "nvidia.com/gpu"
 TAINT = f"{GPU}=present:NoSchedule"
+STARTER = "partita.dev/agent-not-ready"
 NODE = f"{CORE}/nodes/dgx"
-
-
-def taints():
-    def look():
-        found = look_up(NODE, ("spec", "taints"))
-        if found and not found.startswith("["):
-            return found
-        there = json.loads(found or "[]")
-        return " ".join(f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in there)
-
-    return Observation("taints of node dgx", look)
 
 
 def without_taint_of_ours():
@@ -34,8 +24,10 @@ def without_taint_of_ours():
 
 
 def scenario():
+    # As a pool's template has it: the agent is let in, and nobody else takes it off.
+    kubectl("taint", "node", "dgx", f"{STARTER}:NoSchedule", words="taint the node before its agent comes")
     serve("gpus", on="dgx", agent={"taints": {"enabled": True}})
-    wait_for(taints(), TAINT)
+    wait_for(taints(on="dgx"), TAINT)
     wait_for(allocatable(GPU, on="dgx"), 8)
     tolerant = pod("tolerant", on="dgx", limits={GPU: 1})
     tolerant["spec"]["tolerations"] = [{"key": GPU, "operator": "Exists"}]
@@ -43,9 +35,9 @@ def scenario():
     wait_for(phase("tolerant"), "Running")
     wait_for(field("pod", "other", "status", "conditions", "PodScheduled", "reason"), "Unschedulable")
     without_taint_of_ours()
-    expect(taints(), TAINT)
+    expect(taints(on="dgx"), TAINT)
 
     # Another agent, which was not the one that put it there.
     reconfigure("dgx")
-    wait_for(taints(), "")
+    wait_for(taints(on="dgx"), "")
     wait_for(phase("other"), "Running")

@@ -123,7 +123,7 @@ MODULES = (
     ),
     Module(
         PROGRAMS / "node-feature-discovery", FEATURE_DISCOVERY,
-        {"nfd-master": f"{FEATURE_DISCOVERY}/cmd/nfd-master"},
+        {name: f"{FEATURE_DISCOVERY}/cmd/{name}" for name in ("nfd-master", "nfd-worker")},
         linker_flags=f"{STRIPPED} -X {FEATURE_DISCOVERY}/pkg/version.version={{version}}",
         rare=True,
     ),

@@ -236,7 +236,8 @@ class Table(unittest.TestCase):
 
     def test_what_few_scenarios_need_is_not_built_for_all(self) -> None:
         self.assertEqual(
-            set(programs.names()) - set(programs.usual()), {"gpu-kubelet-plugin", "mps-control-daemon", "nfd-master"}
+            set(programs.names()) - set(programs.usual()),
+            {"gpu-kubelet-plugin", "mps-control-daemon", "nfd-master", "nfd-worker"},
         )
 
     def test_builds_the_device_plugin_and_its_mps_daemon_from_one_version(self) -> None:

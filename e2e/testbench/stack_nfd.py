@@ -1,4 +1,5 @@
-"""Node Feature Discovery's master: makes labels of the objects that NVIDIA's feature discovery, or partita, writes."""
+"""Node Feature Discovery. Its master makes labels of objects that feature discovery, or partita, writes; its worker makes
+such an object of files."""
 
 import json
 from collections.abc import Callable
@@ -29,6 +30,20 @@ def master(namespace: str) -> Program:
     )
 
 
+def worker(namespace: str) -> Program:
+    """Of its sources the files alone, which it reads every second, not every minute. Its port is not the master's."""
+    def arguments_of_worker(*_: Any) -> list[str]:
+        often = json.dumps({"core": {"sleepInterval": "1s"}})
+        return [
+            "--feature-sources=local", "--label-sources=local", "--no-owner-refs", "--port=8081", f"--options={often}",
+        ]
+
+    return Program(
+        "nfd-worker", arguments_of_worker, rules=[rule(NFD, "nodefeatures", "create get update")],
+        environment={"KUBERNETES_NAMESPACE": namespace},
+    )
+
+
 def definitions() -> list[Path]:
     return [programs.file("nfd-api-crds.yaml")]
 
@@ -52,3 +67,9 @@ def remover(namespace: str) -> Callable[[Any, Any], None]:
 def alone(namespace: str) -> Programs:
     """For a stack that writes the objects itself."""
     return Programs([master(namespace)], namespace=namespace, definitions=definitions, clean=remover(namespace))
+
+
+def with_worker(namespace: str) -> Programs:
+    """For one that writes a file."""
+    parts = [master(namespace), worker(namespace)]
+    return Programs(parts, namespace=namespace, definitions=definitions, clean=remover(namespace))

@@ -155,6 +155,7 @@ PARTITA = Stack(
         "gpus": GPUS, "gpus in a pod": GPUS, "agent": served("agent"),
         # Not ours, and needed where labels are to go through it.
         "node feature discovery": stack_nfd.alone(NAMESPACE),
+        "node feature discovery's worker": stack_nfd.with_worker(NAMESPACE),
     },
     namespace=NAMESPACE, images=image,
 )

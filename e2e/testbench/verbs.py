@@ -26,7 +26,7 @@ from testbench.verbs_kills import kill_server, note, noted, now, served_by, wait
 from testbench.verbs_manifests import Manifest, claim, manifest, pod
 from testbench.verbs_observe import (
     POLL_SECONDS, WAIT_SECONDS, Observation, allocatable, boot_id, capacity, field, label, labels, node_ready, phase,
-    published, wait_for,
+    published, taints, wait_for,
 )
 
 __all__ = [
@@ -35,7 +35,8 @@ __all__ = [
     "fault", "field", "given", "given_ids", "kill", "kill_server", "label", "labels", "load_driver", "logs",
     "manifest", "measure", "namespace", "node_ready", "note", "noted", "now", "nvml_in", "on_node", "open_in",
     "partition", "phase", "pod", "published", "reboot", "reload_driver", "repartition", "restart", "restore_network",
-    "serve", "served_by", "start", "start_harness", "stop", "wait_for", "wait_for_return", "withdraw", "workload",
+    "serve", "served_by", "start", "start_harness", "stop", "taints", "wait_for", "wait_for_return", "withdraw",
+    "workload",
 ]
 
 EXEC_SECONDS = 60

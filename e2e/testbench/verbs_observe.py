@@ -104,6 +104,18 @@ def labels(beginning: str, on: str) -> dict[str, str]:
     return {key: value for key, value in json.loads(text).items() if key.startswith(beginning)}
 
 
+def taints(on: str) -> Observation:
+    """KEY=VALUE:EFFECT, in their order."""
+    def look() -> str:
+        found = look_up(f"{CORE}/nodes/{on}", ("spec", "taints"))
+        if found and not found.startswith("["):
+            return found
+        there = json.loads(found or "[]")
+        return " ".join(f"{taint['key']}={taint.get('value', '')}:{taint['effect']}" for taint in there)
+
+    return Observation(f"taints of node {on}", look)
+
+
 def published(driver: str, on: str) -> Observation:
     """How many devices a DRA driver offers on a node."""
     words = f"devices that {driver} publishes for node {on}"

@@ -171,8 +171,9 @@ base::Program MakeProgram() {
                    {"partita help status", "what a command takes"}},
       .commands = {StatusCommand(), HealthCommand(), MigCommand(), LabelsCommand(),
                    ExplainCommand(), RunCommand(), CdiCommand(), RuntimeCommand(), ToolkitCommand(),
-                   DoctorCommand(), AgentCommand(), MpsRunnerCommand(), ConfigCommand(),
-                   VersionCommand(), CompletionCommand(), ManCommand(), SimCommand()},
+                   DoctorCommand(), AgentCommand(), MpsRunnerCommand(), MpsCommand(),
+                   ConfigCommand(), VersionCommand(), CompletionCommand(), ManCommand(),
+                   SimCommand()},
   };
   program.exit_statuses = {
       {kExitDone, "done"},

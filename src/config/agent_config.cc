@@ -56,7 +56,7 @@ const std::vector<LaterRow>& LaterRows() {
       {"cdi.restrictProc", "the container toolkit"},
       {"labels.prefixes", "GPUs of other makers"},
       {"labels.nfdFacts", "driver upgrades"},
-      {"taints.tolerationPolicy", "the chart, which has a policy for it"},
+      {"taints.tolerationPolicy", "the chart, as a value of the same name"},
       {"telemetry", "telemetry"},
       {"health.probe", "self-tests"},
       {"health.conditionAliases", "node conditions"},

@@ -206,7 +206,8 @@ TEST(AgentConfig, SaysWhatOfLabelsAndTaintsIsWrong) {
   EXPECT_EQ(wrong("taints: {key: gpu}"), "nothing");
   EXPECT_NE(wrong("taints: {value: a b}").find("\"a b\" is no value of a taint"),
             std::string::npos);
-  EXPECT_NE(wrong("taints: {tolerationPolicy: \"on\"}").find("comes with the chart"),
+  EXPECT_NE(wrong("taints: {tolerationPolicy: \"on\"}")
+                .find("comes with the chart, as a value of the same name"),
             std::string::npos);
 }
 

@@ -38,7 +38,7 @@ cat >"$disk/look" <<LOOK
 #!/usr/bin/env bash
 set -u
 PATH=$programs:\$PATH
-disk=$disk config=$config prerm=$source_root/debian/partita.prerm
+disk=$disk config=$config prerm=$source_root/debian/partita.prerm modes_of_boot=$source_root/tests/support/modes_of_boot.py
 LOOK
 cat >>"$disk/look" <<'LOOK'
 fail() { echo "FAILED: $*"; systemctl list-units --all --no-legend --plain 'partita-mps-*'; exit 1; }
@@ -116,8 +116,7 @@ echo "a left-over unit was in nobody's way"
 # The package goes: what the agent looks after is its own while it runs.
 mkdir -p /var/lib/partita
 # The agent's unit has a /proc of its own, without the simulated node's boot id.
-sed "s/\"bootId\": \"[^\"]*/\"bootId\": \"$(cat /proc/sys/kernel/random/boot_id)/" "$disk/state/mps-modes" \
-  >/var/lib/partita/mps-modes || fail "no modes"
+"$modes_of_boot" "$disk/state/mps-modes" "$(cat /proc/sys/kernel/random/boot_id)" >/var/lib/partita/mps-modes || fail "no modes"
 sh "$prerm" remove || fail "prerm"
 is "$(systemctl is-active "$unit") $(mode)" "active Exclusive_Process"
 systemctl stop partita-agent

@@ -79,6 +79,10 @@ until_event() {
   fail "no Event says: $1"
 }
 until_event "configmap/gpu/plugin/ts4:2:22"
+run 0 on_node partita config show --origin
+grep -q "^devicePlugin.rejected .*configmap/gpu/plugin/ts4:2:22: expected none, single or mixed" "$work/out" ||
+  fail "the place of the mistake is not shown"
+grep -qE "^devicePlugin.config.sharing.timeSlicing.* configmap/gpu/plugin/ts4:3:3$" "$work/out" || fail "the last good one is not in force"
 
 # The other label: a file that is laid over config.yaml.
 mkdir "$work/overlays"

@@ -13,6 +13,7 @@ end_daemons() {
 }
 on_exit=(end_daemons "${on_exit[@]}")
 modes() { on_node nvidia-smi --query-gpu=compute_mode --format=csv,noheader | head -n 2 | paste -sd' '; }
+of_another_boot() { "$source_root/tests/support/modes_of_boot.py" "$1" another; }
 modes_are() { [ "$(modes)" = "$1" ]; }
 client() { on_node env CUDA_MPS_PIPE_DIRECTORY="$pipe" "$PARTITA_BIN/partita-sim-cuda-client" "$@" | paste -sd'|'; }
 is() { [ "$1" = "$2" ] || fail "\"$1\", not \"$2\""; }

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the package does before it goes: GPUs that were made exclusive for MPS are as before, by NVIDIA's own program.
+# What the package does before it goes: GPUs that were made exclusive for MPS are as before.
 source "$(dirname "$0")/common.sh"
 source "$(dirname "$0")/agent_common.sh"
 source "$(dirname "$0")/device_plugin_common.sh"
@@ -20,6 +20,7 @@ await it READY=1
 until_counted nvidia.com/gpu.mps "4 of 4"
 is "$(modes)" "Exclusive_Process Exclusive_Process"
 end_daemons
+ended it 137
 
 kept=$work/debian/var/lib/partita
 mkdir -p "$kept"
@@ -31,12 +32,12 @@ is "$(modes)" "Exclusive_Process Exclusive_Process"
 # Not where the driver refuses: then it is kept what is still to be done.
 run 0 partita-sim fault call nvmlDeviceSetComputeMode --fail NO_PERMISSION --node "$node"
 prerm remove
-complains "partita: these GPUs stay EXCLUSIVE_PROCESS: GPU-"
+complains "partita: GPU-" "is not put back" "nvmlDeviceSetComputeMode"
 [ -s "$kept/mps-modes" ] || fail "what is not done yet is forgotten"
 run 0 partita-sim fault clear --all --node "$node"
 
 # Nor what somebody else changed, or of another boot.
-sed -i 's/"bootId": *"[^"]*/&0/' "$kept/mps-modes"
+of_another_boot "$PARTITA_STATE_DIR/mps-modes" >"$kept/mps-modes"
 prerm remove
 is "$(modes)" "Exclusive_Process Exclusive_Process"
 cp "$PARTITA_STATE_DIR/mps-modes" "$kept"

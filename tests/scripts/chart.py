@@ -72,6 +72,23 @@ def file_texts(rendered: str) -> dict[str, str]:
     return {f"{name}.yaml": re.sub(r"^    ", "", text, flags=re.M) for name, text in found}
 
 
+def rendered_files() -> list[Path]:
+    """What Helm made of values; what it says against some is not among them."""
+    made = [ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")]
+    return sorted(path for path in made if not path.name.endswith(".values.yaml"))
+
+
+def tolerated(document: str) -> dict[str, set[str]]:
+    """Of an object with pods: the key of each toleration ("": all of them) -> the words beside it."""
+    block, = re.findall(r"^ +tolerations:\n((?: +(?:- |  )\w+: .*\n)+)", document, re.M)
+    found = {}
+    for each in re.split(r"^ +- ", block, flags=re.M)[1:]:
+        words = dict(re.findall(r"(\w+): (.*)", each))
+        key = words.pop("key", "")
+        found[key] = {f"{word}: {said}" for word, said in words.items()}
+    return found
+
+
 class Chart(unittest.TestCase):
     def test_every_row_says_what_to_do(self) -> None:
         for row in other_values():
@@ -141,24 +158,66 @@ class Chart(unittest.TestCase):
     def test_where_labels_go_is_said_also_where_it_is_the_default(self) -> None:
         """Else a configuration of the device plugin's says it (flags.useNodeFeatureAPI), without the rights."""
         places = {}
-        for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
+        for path in rendered_files():
             if "config.yaml" in (files := file_texts(text_of(path))):
                 places[path.stem] = re.findall(r"^labels:\n  backend: (.*)$", files["config.yaml"], re.M)
         self.assertEqual(places, {"partita": ["node"], "everything": ["nodefeature"], "external": ["none"],
-                                  "without-cluster": ["none"], "words": ["file"]})
+                                  "taints": ["node"], "without-cluster": ["none"], "words": ["file"]})
 
     def test_the_object_of_another_backend_before_may_be_removed(self) -> None:
         """By the upgrade that leaves it: the agent takes it away, and the policy keeps it to that of its own node."""
         rights = {}
-        for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
+        for path in rendered_files():
             if "kind: DaemonSet" in (text := text_of(path)):
                 rights[path.stem] = re.findall(r"resources: \[nodefeatures\]\n    verbs: \[.*(delete)\]", text)
         self.assertEqual(rights, {"partita": ["delete"], "everything": ["delete"], "external": ["delete"],
-                                  "without-cluster": [], "words": ["delete"]})
+                                  "taints": ["delete"], "without-cluster": [], "words": ["delete"]})
+
+    def test_no_taint_that_the_agent_writes_or_removes_keeps_our_pods_away(self) -> None:
+        """Else no agent would come back to its node, nobody would take the taint away, and the clean-up not run."""
+        seen = {}
+        for path in rendered_files():
+            text = text_of(path)
+            # As the admission policy has them; without a cluster the agent removes none, and is needed all the same.
+            found = re.search(r"taint\.key in \[(.*?)\]", text)
+            keys = json.loads(f"[{found[1]}]") if found else ["nvidia.com/gpu", "partita.dev/agent-not-ready"]
+            for document in text.split("\n---\n"):
+                if kind := re.search(r"^kind: (DaemonSet|Job)$", document, re.M):
+                    seen.setdefault(path.stem, []).append(kind[1])
+                    there = tolerated(document)
+                    for key in keys:
+                        self.assertEqual(there.get(key, there.get("")), {"operator: Exists"}, f"{path} {kind[1]} {key}")
+        self.assertEqual(len(seen), len(rendered_files()))
+        self.assertEqual(sorted(seen["taints"]), ["DaemonSet", "DaemonSet", "Job"])
+
+    def test_what_cleans_up_reads_single_nodes_for_the_taint_alone(self) -> None:
+        rights = {}
+        for path in rendered_files():
+            for document in text_of(path).split("\n---\n"):
+                if "cleanup.yaml" in document and "\nkind: ClusterRole\n" in document:
+                    rights[path.stem] = re.findall(r"resources: \[nodes\]\n    verbs: (.*)$", document, re.M)
+        self.assertEqual(rights, {"taints": ["[list, patch]", "[get]"], "words": ["[list, patch]"]})
+
+    def test_tolerations_that_somebody_gives_stay(self) -> None:
+        there = tolerated(next(each for each in text_of(GOLDEN / "taints.yaml").split("\n---\n")
+                               if "kind: DaemonSet" in each))
+        self.assertEqual(there, {
+            "example.com/pool": {"operator: Equal", "value: gpu", "effect: NoSchedule"},
+            **dict.fromkeys(["example.com/gpu", "old.example/gpu", "partita.dev/agent-not-ready"], {"operator: Exists"}),
+        })
+
+    def test_pods_of_others_are_changed_only_where_that_was_asked_for(self) -> None:
+        changing = [path.stem for path in rendered_files() if "MutatingAdmissionPolicy" in text_of(path)]
+        self.assertEqual(changing, ["taints"])
+        policy, = (each for each in text_of(GOLDEN / "taints.yaml").split("\n---\n")
+                   if "\nkind: MutatingAdmissionPolicy\n" in each)
+        self.assertEqual(set(re.findall(r'key: "(.*?)"', policy)), {"example.com/gpu"})
+        # Whoever asks for nothing of ours is not to wait for it.
+        self.assertIn("  failurePolicy: Ignore\n", policy)
 
     def test_the_agent_takes_every_configuration_that_was_rendered(self) -> None:
         seen = 0
-        for path in (ROOT / "deploy" / "partita.yaml", *GOLDEN.glob("*.yaml")):
+        for path in rendered_files():
             files = file_texts(text_of(path))
             if "config.yaml" in files:
                 seen += 1

@@ -50,9 +50,22 @@ app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
 {{- end }}
 {{- end }}
 
-{{- /* Keys of taints that are the agent's, as a list of CEL. */ -}}
+{{- /* Keys of taints that are the agent's, as a list of CEL and of JSON. */ -}}
 {{- define "partita.taintKeys" -}}
 {{- $former := .Values.taints.formerKeys | default list -}}
 {{- $keys := concat (list .Values.taints.key) $former (list "partita.dev/agent-not-ready") | uniq -}}
 ["{{ join "\", \"" $keys }}"]
+{{- end }}
+
+{{- /* Of every pod of ours: what was given, and the taints that are the agent's to take away. A node would keep out the
+agent after the one that tainted it, and nobody else ends those. */ -}}
+{{- define "partita.tolerations" -}}
+{{- $all := .Values.tolerations | default list }}
+{{- range include "partita.taintKeys" . | fromJsonArray }}
+{{- $own := dict "key" . "operator" "Exists" }}
+{{- if not (or (has $own $all) (has (dict "operator" "Exists") $all)) }}
+{{- $all = append $all $own }}
+{{- end }}
+{{- end }}
+{{- toYaml $all }}
 {{- end }}

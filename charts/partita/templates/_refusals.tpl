@@ -47,7 +47,7 @@
 {{- end }}
 {{- end }}
 
-{{- $taken := list "version" "node.hostRoot" "node.driverRoot" "node.devRoot" "node.kubeletRoot" "node.name" "node.kubeconfig" "toolkit" "mig.configFile" "mig.default" "mps.runner" "mps.root" "devicePlugin.enabled" "devicePlugin.config" "devicePlugin.configFile" "devicePlugin.configDir" "devicePlugin.configMap" "devicePlugin.default" "devicePlugin.fallback" "labels.backend" "taints.enabled" "taints.key" "taints.value" "listen" }}
+{{- $taken := list "version" "node.hostRoot" "node.driverRoot" "node.devRoot" "node.kubeletRoot" "node.name" "node.kubeconfig" "toolkit" "mig.configFile" "mig.default" "mps.runner" "mps.root" "devicePlugin.enabled" "devicePlugin.config" "devicePlugin.configFile" "devicePlugin.configDir" "devicePlugin.configMap" "devicePlugin.default" "devicePlugin.fallback" "labels.backend" "taints.enabled" "taints.key" "taints.value" "taints.tolerationPolicy" "listen" }}
 {{- range $taken }}
 {{- if include "partita.said" (dict "values" $.Values.agent "path" .) }}
 {{- $problems = append $problems (printf "agent.%s is for the chart to say, by values of its own" .) }}

@@ -20,6 +20,8 @@ class LabelOutput {
   struct Events {
     // Nothing of ours is there any more, as was wanted.
     std::function<void()> removed;
+    // Something is, and is not ours to remove: nobody tries again.
+    std::function<void()> given_up;
     // Why it is not as it should be; empty: it is, or nobody can tell.
     std::function<void(const std::string& problem)> problem;
   };

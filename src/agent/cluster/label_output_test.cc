@@ -49,7 +49,7 @@ class LabelOutputTest : public ::testing::Test {
   }
   LabelOutputParts Parts() {
     return {cluster_, log_, [] { return 0.5; },
-            LabelOutput::Events{[this] { ++removed_; },
+            LabelOutput::Events{[this] { ++removed_; }, [] {},
                                 [this](const std::string& problem) { problem_ = problem; }}};
   }
   void MakeNodeFeature() { output_ = NewNodeFeature(Parts(), "gpu", ""); }

@@ -174,13 +174,14 @@ void LabelPublisher::SetOutputs() {
 LabelOutput& LabelPublisher::OutputOf(LabelBackend backend) {
   std::unique_ptr<LabelOutput>& output = outputs_[backend];
   if (output) return *output;
+  // It may be told from within what ends then.
+  const auto later = [this, backend](bool gone) {
+    loop_.Post([this, backend, gone, alive = alive_] {
+      if (*alive && running_) Ended(backend, gone);
+    });
+  };
   LabelOutputParts parts{cluster_, log_, random_,
-                         LabelOutput::Events{// It may be told from within what ends then.
-                                             [this, backend] {
-                                               loop_.Post([this, backend, alive = alive_] {
-                                                 if (*alive && running_) Removed(backend);
-                                               });
-                                             },
+                         LabelOutput::Events{[later] { later(true); }, [later] { later(false); },
                                              [this, backend](const std::string& problem) {
                                                SetProblem(backend, problem);
                                              }}};
@@ -217,11 +218,11 @@ void LabelPublisher::Note(LabelBackend backend, bool there) {
   memory_.Note(places);
 }
 
-void LabelPublisher::Removed(LabelBackend backend) {
+void LabelPublisher::Ended(LabelBackend backend, bool gone) {
   const bool wanted = backend == options_.backend &&
                       (backend != LabelBackend::kFile || memory_.places().file == options_.file);
   if (wanted || !outputs_.contains(backend)) return;  // it is wanted again
-  log_.Info("labels of before are taken away", {{LogKey::kPath, BackendName(backend)}});
+  if (gone) log_.Info("labels of before are taken away", {{LogKey::kPath, BackendName(backend)}});
   outputs_.erase(backend);
   Note(backend, false);
   SetProblem(backend, "");

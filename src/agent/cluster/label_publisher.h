@@ -91,7 +91,8 @@ class LabelPublisher {
   LabelOutput& OutputOf(LabelBackend backend);
   [[nodiscard]] bool IsNoted(LabelBackend backend) const;
   void Note(LabelBackend backend, bool there);
-  void Removed(LabelBackend backend);
+  // `gone`: what was taken away; else it stays, and is nobody's business any more.
+  void Ended(LabelBackend backend, bool gone);
   void SetProblem(LabelBackend backend, const std::string& problem);
   void TellProblem();
   void ReadFactsAnew();

@@ -108,11 +108,12 @@ class LabelPublisherTest : public ::testing::Test {
   std::string lines_;
   base::Log log_{loop_.clock(), [this](std::string_view line) { lines_ += line; }};
   kube::testing::FakeClient* api_ = nullptr;
+  std::string name_space_ = "gpu";
   Cluster cluster_{loop_, log_,
                    [this](net::Loop& loop, const std::string&) -> base::Result<ClusterConnection> {
                      auto client = std::make_unique<kube::testing::FakeClient>(loop);
                      api_ = client.get();
-                     return ClusterConnection{std::move(client), "the test", "gpu"};
+                     return ClusterConnection{std::move(client), "the test", name_space_};
                    },
                    nullptr, [] { return 0.0; }};
   model::NodeFacts facts_;
@@ -366,6 +367,48 @@ TEST_F(LabelPublisherTest, WhatAnotherBackendWroteIsTakenAway) {
   labels_.Stop();
   Start();
   EXPECT_EQ(api_->counts(), before);  // nothing is left to be taken away
+}
+
+// Uninstalled and installed again in another namespace, where its roles are now.
+TEST_F(LabelPublisherTest, AnObjectInANamespaceThatIsNoMoreOursIsLeftToOthers) {
+  options_.backend = LabelBackend::kNodeFeature;
+  Start();
+  ASSERT_EQ(FeatureCount(), "1");
+  labels_.Stop();
+  cluster_.Stop();
+  name_space_ = "elsewhere";
+  cluster_.Start({"", "node-1"});
+  loop_.RunUntilIdle();
+  api_->Fail(base::Error(base::ErrorCode::kDenied, "no right"));
+  options_.backend = LabelBackend::kNone;
+  Start();
+  loop_.Advance(hours(1));
+  EXPECT_EQ(Requests("delete nodefeatures"), 1U);
+  EXPECT_EQ(labels_.problem(), "");
+  EXPECT_NE(lines_.find("our NodeFeature object of before stays: its namespace is no longer ours"),
+            std::string::npos)
+      << lines_;
+  EXPECT_NE(lines_.find("kubectl delete nodefeature nvidia-features-for-node-1 --namespace=gpu"),
+            std::string::npos)
+      << lines_;
+  EXPECT_EQ(lines_.find("labels of before are taken away"), std::string::npos);
+  labels_.Stop();
+  Start();
+  EXPECT_EQ(Requests("delete nodefeatures"), 1U);
+}
+
+// The chart gives the right to remove it: one who took it away gives it back.
+TEST_F(LabelPublisherTest, AnObjectInOurNamespaceIsRemovedOnceThatIsAllowed) {
+  options_.backend = LabelBackend::kNodeFeature;
+  Start();
+  api_->Fail(base::Error(base::ErrorCode::kDenied, "no right"));
+  SetBackend(LabelBackend::kNone);
+  loop_.Advance(minutes(1));
+  EXPECT_EQ(labels_.problem(), "no right");
+  api_->Fail(std::nullopt);
+  loop_.Advance(minutes(10));
+  EXPECT_EQ(labels_.problem(), "");
+  EXPECT_EQ(FeatureCount(), "none");
 }
 
 TEST_F(LabelPublisherTest, SwitchedBackAtOnceItStays) {

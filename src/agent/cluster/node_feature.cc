@@ -166,13 +166,26 @@ class NodeFeature final : public LabelOutput {
   }
 
   void Removed(const base::Result<Value>& object, const kube::Retrying::Done& done) {
-    if (!object.ok() && object.error().code() != base::ErrorCode::kNotFound) {
+    const bool gone = object.ok() || object.error().code() == base::ErrorCode::kNotFound;
+    const bool no_right = !gone && object.error().code() == base::ErrorCode::kDenied;
+    // The roles of the chart are in our namespace: a right in another one never comes.
+    const bool given_up = no_right && name_space_ != parts_.cluster.name_space();
+    if (!gone && !given_up) {
       Failed(object.error());
       return done(object.error());
     }
+    if (given_up) TellGivenUp(object.error());
     Worked();
     Ended({}, done);
-    parts_.events.removed();
+    given_up ? parts_.events.given_up() : parts_.events.removed();
+  }
+
+  void TellGivenUp(const base::Error& error) {
+    const std::string name = service::labels::NodeFeatureName(parts_.cluster.node_name());
+    const std::string command =
+        fmt::format("kubectl delete nodefeature {} --namespace={}", name, name_space_);
+    parts_.log.Warn("our NodeFeature object of before stays: its namespace is no longer ours",
+                    base::ErrorFields(base::Error(error).WithHint(command)));
   }
 
   void Worked() {

@@ -1,5 +1,5 @@
 // `partita agent` and `partita config`: the program that runs on, and what it is told; and
-// `partita mps-runner` beside it.
+// `partita mps-runner` and `partita mps` beside it.
 #pragma once
 
 #include "base/command_line.h"
@@ -8,6 +8,7 @@ namespace partita::cli {
 
 [[nodiscard]] base::Command AgentCommand();
 [[nodiscard]] base::Command ConfigCommand();
+[[nodiscard]] base::Command MpsCommand();
 [[nodiscard]] base::Command MpsRunnerCommand();
 
 int RunAgentCommand(const base::Invocation& invocation);

@@ -1,0 +1,39 @@
+#include "agent/mps/put_back.h"
+
+#include <memory>
+#include <utility>
+
+#include "agent/mps/compute_modes.h"
+#include "hw/compute_mode.h"
+
+namespace partita::agent::mps {
+
+using base::Result;
+using model::ComputeMode;
+
+Result<std::vector<PutBack>> PutModesBack(const std::string& modes_file,
+                                          const std::string& boot_id,
+                                          const hw::ReaderOptions& reader) {
+  const std::shared_ptr<hw::nvml::Driver> driver = hw::MakeDriver(reader);
+  bool changed = false;
+  ComputeModes modes(
+      modes_file, boot_id,
+      {.read = [&](const model::PciAddress& gpu) { return hw::ReadComputeMode(*driver, gpu); },
+       .set =
+           [&](const model::PciAddress& gpu, ComputeMode mode) {
+             changed = true;
+             return hw::SetComputeMode(*driver, gpu, mode);
+           }});
+  TRY(left, modes.Load());
+  std::vector<PutBack> all;
+  for (const auto& [uuid, before] : left) {
+    changed = false;
+    Result<void> end = modes.Restore(uuid);
+    PutBack one{.uuid = uuid, .before = before, .changed = changed, .error = std::nullopt};
+    if (!end.ok()) one.error = std::move(end).error();
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace partita::agent::mps
