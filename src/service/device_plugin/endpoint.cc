@@ -174,9 +174,12 @@ void Endpoint::Register() {
   awaited_ = true;
   if (place_.socket.empty()) return;
   registering_ = true;
+  // The end of one that was given up may be on its way.
+  const std::uint64_t attempt = ++attempts_;
   kubelet_.Call(std::string(kRegister), RegisterMessage(SocketNameOf(resource_), resource_),
-                kToRegister, [this, alive = alive_](const base::Result<std::string>& answer) {
-                  if (*alive && registering_) Registered(answer);
+                kToRegister,
+                [this, alive = alive_, attempt](const base::Result<std::string>& answer) {
+                  if (*alive && registering_ && attempt == attempts_) Registered(answer);
                 });
 }
 

@@ -101,7 +101,7 @@ class Endpoint {
   bool awaited_ = false;  // the next stream is kubelet's
   base::Clock::Steady streaming_since_{};
   base::RepeatedFailure failure_;
-  std::uint64_t registrations_ = 0, streams_lost_ = 0;
+  std::uint64_t attempts_ = 0, registrations_ = 0, streams_lost_ = 0;
 };
 
 }  // namespace partita::service::device_plugin

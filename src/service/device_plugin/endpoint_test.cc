@@ -348,6 +348,20 @@ TEST_F(EndpointTest, AStreamThatNoRegistrationWasBeforeIsNotKubelets) {
   loop_.RunUntil([this] { return Registrations() == 1 && endpoint_->streaming(); });
 }
 
+TEST_F(EndpointTest, ARegistrationThatWasGivenUpIsNotTakenForTheNext) {
+  kubelet_.emplace(loop_, scratch_.path());
+  kubelet_->Hangs(true);
+  Make();
+  endpoint_->Start();
+  loop_.RunUntilIdle();
+  kubelet_.emplace(loop_, scratch_.path());
+  endpoint_->KubeletStarted();
+  loop_.RunUntil([this] { return endpoint_->streaming(); });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(lines_.find("not registered"), std::string::npos) << lines_;
+  EXPECT_EQ(endpoint_->State().Find("registrations")->AsUnsigned(), 1);
+}
+
 TEST_F(EndpointTest, StopsForGood) {
   StartBoth();
   endpoint_->Stop();
