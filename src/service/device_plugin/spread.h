@@ -15,8 +15,8 @@ struct Spot {
   std::size_t device = 0;  // the GPU itself or a MIG device of it, over all GPUs
   bool free = false;
   bool required = false;  // then not free
+  bool barred = false;    // free, and this container is not to get it
   std::size_t group = 0;  // one container may have those of one group together
-  bool barred = false;    // nobody has it, and this container is not to get it
 };
 // The group of what a container gets by itself alone.
 inline constexpr std::size_t kAlone = std::numeric_limits<std::size_t>::max();
