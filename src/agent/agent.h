@@ -43,7 +43,6 @@ namespace partita::agent {
 // v1 document instead of the agent's own file.
 struct PluginStart {
   config::PluginConfig config;
-  config::XidOverrides xids;
   std::string kubelet_socket;  // empty: register nowhere
   // For reading it again: the file, and what is laid over it. Empty: there is no file.
   std::string config_file;
@@ -59,6 +58,7 @@ struct AgentOptions {
   // Of device plugins' sockets; empty: kubelet's.
   std::string device_plugin_directory{};
   std::string version;
+  config::XidOverrides xids{};                 // of two variables, under every name
   std::optional<PluginStart> device_plugin{};  // absent: what the configuration says
   ConnectCluster connect{};                    // empty: to the API server, where there is one
   // Threads of this process that nobody can end.

@@ -1,4 +1,4 @@
-// Health in the agent's life: which errors count, by the configuration or the two variables of
+// Health in the agent's life: which errors count, by the configuration and the two variables of
 // NVIDIA's plugin.
 
 #include "agent/agent.h"
@@ -18,7 +18,7 @@ service::health::XidOptions Agent::XidsOf(const config::AgentConfig& config) con
   service::health::XidOptions xids;
   xids.preset = PresetNamed(config.health_preset.value);
   xids.rules = config.health_xids;
-  if (options_.device_plugin) xids.overrides = options_.device_plugin->xids;
+  xids.overrides = options_.xids;
   return xids;
 }
 

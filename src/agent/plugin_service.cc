@@ -338,7 +338,7 @@ const Stock* PluginService::Find(const std::string& resource) const {
 
 base::Result<std::vector<Answer>> PluginService::Allocate(
     const std::string& resource, const std::vector<std::vector<std::string>>& containers) {
-  const OfferedResource nothing{resource, {}, false, false};
+  const OfferedResource nothing{resource, {}, false};
   const Stock none(nothing);
   const Stock* found = Find(resource);
   const Stock& stock = found != nullptr ? *found : none;
@@ -358,7 +358,7 @@ base::Result<std::vector<Answer>> PluginService::Allocate(
 
 std::vector<std::string> PluginService::Prefer(const std::string& resource,
                                                const PreferRequest& request) const {
-  const OfferedResource nothing{resource, {}, false, false};
+  const OfferedResource nothing{resource, {}, false};
   const Stock none(nothing);
   const Stock* found = Find(resource);
   return service::device_plugin::Prefer(found != nullptr ? *found : none, snapshot_->inventory,

@@ -51,6 +51,24 @@ until_counted nvidia.com/mig-1g.5gb "2 of 2"
 until_counted nvidia.com/mig-3g.20gb "1 of 1"
 until_counted nvidia.com/gpu "7 of 8"
 [ "$(ids nvidia.com/gpu unhealthy)" = "${gpus[1]}" ] || fail "another GPU went"
+
+# Another number of shares of the GPUs touches the GPUs alone: kubelet hears nothing of slices, and nothing of them is
+# registered anew. The GPUs are told twice, so that what the first time says of slices has come by the second.
+said_of() { grep -cE "\"(registered|list|ended)\": \"$1\"" "$work/kubelet.log"; }
+told() { [[ $(counted nvidia.com/gpu) == "$1 of "* ]]; }
+before=$(said_of nvidia.com/mig-3g.20gb)
+# Five GPUs are free and whole.
+for replicas in 2 3; do
+  configure "$good_config
+devicePlugin: {config: {version: v1, flags: {migStrategy: mixed},
+  sharing: {timeSlicing: {resources: [{name: nvidia.com/gpu, replicas: $replicas}]}}}}"
+  until_true told $((5 * replicas))
+done
+[ "$(said_of nvidia.com/mig-3g.20gb)" -eq "$before" ] || { cat "$work/kubelet.log" >&2; fail "slices were told anew"; }
+configure "$good_config
+devicePlugin: {config: {version: v1, flags: {migStrategy: mixed}}}"
+until_true told 7
+
 slice=$(ids nvidia.com/mig-1g.5gb | sed -n 1p)
 run 0 speak allocate "$kubelet" nvidia.com/mig-1g.5gb "$slice"
 shows "k8s.device-plugin.nvidia.com/gpu=$slice"

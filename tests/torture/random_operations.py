@@ -93,13 +93,16 @@ class Operations:
 
     def give(self, resource, available, size):
         begin = time.monotonic()
+        preferred = self.random.random() < 0.6
+        required = self.random.sample(available, self.random.randrange(size + 1)) if self.random.random() < 0.3 else []
         try:
-            ids = self.choose(resource, available, size)
+            ids = self.prefer(resource, available, required, size) if preferred else self.random.sample(available, size)
             cut = self.random.randrange(1, size) if size > 1 and self.random.random() < 0.2 else size
             containers = [part for part in (ids[:cut], ids[cut:]) if part]
             answers = self.kubelet.allocate(resource, containers)
         except grpc.RpcError as error:
-            return self.refused(resource, available, error, begin)
+            right = preferred and self.could_give(available, required, size)
+            return self.refused(resource, available, error, begin, right)
         self._serial += 1
         seen = time.monotonic() + self.random.choice([0, 0, 0, 0.5, 2])
         pod = Pod(f"pod-{self._serial}", resource, ids, seen, self.cut())
@@ -110,10 +113,7 @@ class Operations:
         self.counts["pods given devices"] += 1
         return f"{pod.name} has {' '.join(ids)} of {resource}"
 
-    def choose(self, resource, available, size):
-        if self.random.random() < 0.4:
-            return self.random.sample(available, size)
-        required = self.random.sample(available, self.random.randrange(size + 1)) if self.random.random() < 0.3 else []
+    def prefer(self, resource, available, required, size):
         ids = self.kubelet.prefer(resource, available, required, size)
         if len(set(ids)) != len(ids) or not set(ids) <= set(available) or not set(required) <= set(ids):
             raise Failure(f"preferred {ids} of {available}, {size} with {required}")
@@ -121,10 +121,18 @@ class Operations:
         left = [one for one in available if one not in ids]
         return ids[:size] + self.random.sample(left, max(0, size - len(ids)))
 
-    def refused(self, resource, ids, error, begin):
-        """kubelet was told so, or is soon: what it is shown as healthy it gets."""
+    def could_give(self, available, required, size):
+        """Whether some of them go together where one share is the most: whole devices, if there are enough."""
+        left = [one for one in available if one == whole(one)]
+        return size == 1 or (len(left) >= size and set(required) <= set(left))
+
+    def refused(self, resource, ids, error, begin, right=False):
+        """kubelet was told so, or is soon: what it is shown as healthy it gets. right: what was asked for was preferred
+        by the agent and could be given, so that nothing may be wrong with how many there are."""
         said = f"{error.code().name}: {error.details()}"
-        if "maximum request size for shared resources" in said:
+        # Between the two questions another configuration may have come into force.
+        settled = time.monotonic() - self._configured_at > 3
+        if "maximum request size for shared resources" in said and not (right and settled):
             return said
         if not self.is_told(resource, ids, begin):
             raise Failure(f"{resource}: one of {ids} was refused and is healthy: {said}")

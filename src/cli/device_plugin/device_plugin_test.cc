@@ -74,7 +74,7 @@ TEST_F(DevicePlugin, StartsWithTheReferencesDefaults) {
   EXPECT_EQ(start.config.list_strategies, std::vector{config::ListStrategy::kEnvvar});
   EXPECT_EQ(start.config.cdi_hook_path, "/usr/bin/nvidia-ctk");
   EXPECT_EQ(start.kubelet_socket, "/var/lib/kubelet/device-plugins/kubelet.sock");
-  EXPECT_EQ(start.xids, config::XidOverrides{});
+  EXPECT_EQ(options->agent.xids, config::XidOverrides{});
   EXPECT_TRUE(options->warnings.empty());
   const auto agent = config::LoadAgentConfig(options->agent.config);
   ASSERT_TRUE(agent.ok()) << agent.error().ToString();
@@ -100,8 +100,8 @@ TEST_F(DevicePlugin, LaysFlagsAndVariablesOverTheFile) {
   EXPECT_EQ(start.config.time_slicing->resources.front().replicas, 4U);
   EXPECT_EQ(start.config_file, file_);
   EXPECT_EQ(start.overrides.size(), 2U);
-  EXPECT_EQ(start.xids.Fatal(79), true);
-  EXPECT_EQ(start.xids.Fatal(48), false);
+  EXPECT_EQ(options->agent.xids.Fatal(79), true);
+  EXPECT_EQ(options->agent.xids.Fatal(48), false);
   ASSERT_EQ(options->warnings.size(), 3U);
   EXPECT_TRUE(options->warnings[0].starts_with(file_ + ":2:1: unknown key \"colour\" is ignored"));
   EXPECT_TRUE(options->warnings[1].starts_with("DP_DISABLE_HEALTHCHECKS: \"x\" is no XID"));

@@ -209,6 +209,27 @@ TEST_F(HostileTest, CutOffAtAnyByteNothingHappens) {
   }
 }
 
+// Nobody waits in the middle of a request for a window to be opened: one that fits is announced
+// before anything is said, and the connection's own has room for several.
+TEST_F(HostileTest, AWholeRequestFitsTheWindowThatIsAnnounced) {
+  const Heard heard = Hear(Greet());
+  const auto number = [](std::string_view bytes) {
+    std::uint32_t value = 0;
+    for (const char byte : bytes.substr(0, 4))
+      value = value << 8U | static_cast<unsigned char>(byte);
+    return value;
+  };
+  ASSERT_FALSE(heard.Of(kSettingsFrame).empty());
+  const std::string settings = heard.Of(kSettingsFrame)[0];
+  std::size_t window = 0;
+  for (std::size_t at = 0; at + 6 <= settings.size(); at += 6)
+    if (settings.compare(at, 2, "\0\x4"s) == 0) window = number(settings.substr(at + 2));
+  EXPECT_GE(window, kMostRequest + Framed("").size());
+  ASSERT_EQ(heard.Of(kWindowFrame).size(), 1U);
+  // Of the connection, beside the 64 KiB that it has of itself.
+  EXPECT_GE(number(heard.Of(kWindowFrame)[0]) + 0xffffU, 3 * kMostRequest);
+}
+
 TEST_F(HostileTest, BytewiseIsAsGoodAsAtOnce) {
   const base::UniqueFd peer = Connect("");
   for (const char c : kPreface + Frame(kSettingsFrame, 0, 0) + Request(1, "/t.T/Echo", "hello"))

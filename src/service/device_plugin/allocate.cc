@@ -209,9 +209,9 @@ base::Result<Answer> Allocate(const Stock& stock,
                               const AllocateFacts& facts) {
   const OfferedResource& resource = stock.resource();
   TRY(devices, Find(stock, ids));
-  const bool shares = std::any_of(devices.begin(), devices.end(),
-                                  [](const auto* one) { return one->id != one->whole_id; });
-  if (resource.one_at_most && shares && ids.size() > 1) {
+  const bool alone =
+      std::any_of(devices.begin(), devices.end(), [](const auto* one) { return one->alone; });
+  if (alone && ids.size() > 1) {
     return Invalid(resource, fmt::format("maximum request size for shared resources is 1; found {}",
                                          ids.size()))
         .WithHint("ask for one, or set failRequestsGreaterThanOne to false");

@@ -93,6 +93,8 @@ void Endpoint::Stop() {
 // Nobody who leaves now is one that was lost.
 void Endpoint::Disconnect() {
   const bool streamed = streaming();
+  awaited_ = false;
+  kubelet_stream_.reset();
   streams_.clear();
   server_.Stop();
   if (streamed && changed_) changed_();
@@ -107,23 +109,31 @@ void Endpoint::SetDevices(std::vector<Listed> devices) {
              {{LogKey::kResource, resource_}, {LogKey::kCount, CountHealthy(devices_)}});
 }
 
+// kubelet's is the first after a registration. Whoever else listens, a tool of root's, hears the
+// same lists, and neither takes its place nor hides its end.
 void Endpoint::Streaming(const std::shared_ptr<net::rpc::Stream>& stream) {
   streams_.insert(stream);
+  const bool kubelets = std::exchange(awaited_, false);
+  if (kubelets) {
+    kubelet_stream_ = stream;
+    again_->Cancel();
+    streaming_since_ = loop_.clock().Now();
+    log_.Info("kubelet listens",
+              {{LogKey::kResource, resource_}, {LogKey::kCount, CountHealthy(devices_)}});
+  }
   const std::weak_ptr<net::rpc::Stream> weak = stream;
   stream->OnClosed([this, alive = alive_, weak] {
     if (const auto closed = weak.lock(); *alive && closed) StreamEnded(closed);
   });
   stream->Publish(list_);
-  again_->Cancel();
-  if (streams_.size() > 1) return;
-  streaming_since_ = loop_.clock().Now();
-  log_.Info("kubelet listens",
-            {{LogKey::kResource, resource_}, {LogKey::kCount, CountHealthy(devices_)}});
-  if (changed_) changed_();
+  if (kubelets && changed_) changed_();
 }
 
 void Endpoint::StreamEnded(const std::shared_ptr<net::rpc::Stream>& stream) {
-  if (streams_.erase(stream) == 0 || !streams_.empty() || !started_) return;
+  streams_.erase(stream);
+  if (stream != kubelet_stream_) return;
+  kubelet_stream_.reset();
+  if (!started_) return;
   ++streams_lost_;
   // One that lasted was no victim of the registration before it.
   if (loop_.clock().Now() - streaming_since_ > kLongestPause) pause_ = kFirstPause;
@@ -161,17 +171,22 @@ void Endpoint::Register() {
     failure_.Failed(listens.error(), {{LogKey::kResource, resource_}});
     return TryLater();
   }
+  awaited_ = true;
   if (place_.socket.empty()) return;
   registering_ = true;
+  // The end of one that was given up may be on its way.
+  const std::uint64_t attempt = ++attempts_;
   kubelet_.Call(std::string(kRegister), RegisterMessage(SocketNameOf(resource_), resource_),
-                kToRegister, [this, alive = alive_](const base::Result<std::string>& answer) {
-                  if (*alive && registering_) Registered(answer);
+                kToRegister,
+                [this, alive = alive_, attempt](const base::Result<std::string>& answer) {
+                  if (*alive && registering_ && attempt == attempts_) Registered(answer);
                 });
 }
 
 void Endpoint::Registered(const base::Result<std::string>& answer) {
   registering_ = false;
   if (!answer.ok()) {
+    awaited_ = false;
     failure_.Failed(answer.error(), {{LogKey::kResource, resource_}});
     return TryLater();
   }
@@ -180,6 +195,7 @@ void Endpoint::Registered(const base::Result<std::string>& answer) {
   log_.Info("registered with kubelet", {{LogKey::kResource, resource_}});
   if (streaming()) return;
   again_->After(kToStream, [this] {
+    awaited_ = false;
     log_.Warn("kubelet was registered with and does not listen: registering again",
               {{LogKey::kResource, resource_}});
     TryLater();

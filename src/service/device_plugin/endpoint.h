@@ -66,7 +66,7 @@ class Endpoint {
   [[nodiscard]] const std::string& resource() const { return resource_; }
   [[nodiscard]] const std::vector<Listed>& devices() const { return devices_; }
   // kubelet listens to what is listed here.
-  [[nodiscard]] bool streaming() const { return !streams_.empty(); }
+  [[nodiscard]] bool streaming() const { return kubelet_stream_ != nullptr; }
   // Of "agent.state".
   [[nodiscard]] base::Value State() const;
 
@@ -91,15 +91,17 @@ class Endpoint {
   net::rpc::Server server_;
   net::rpc::Channel kubelet_;
   std::vector<Listed> devices_;
-  std::string list_;  // the same as a message
-  std::set<std::shared_ptr<net::rpc::Stream>> streams_;
+  std::string list_;                                     // the same as a message
+  std::set<std::shared_ptr<net::rpc::Stream>> streams_;  // of whoever listens
+  std::shared_ptr<net::rpc::Stream> kubelet_stream_;     // among them; null: none is kubelet's
 
   std::unique_ptr<net::Timer> again_;  // when to register, unless a stream is open by then
   net::Duration pause_;                // before the next attempt
   bool started_ = false, registering_ = false, gone_ = false;
+  bool awaited_ = false;  // the next stream is kubelet's
   base::Clock::Steady streaming_since_{};
   base::RepeatedFailure failure_;
-  std::uint64_t registrations_ = 0, streams_lost_ = 0;
+  std::uint64_t attempts_ = 0, registrations_ = 0, streams_lost_ = 0;
 };
 
 }  // namespace partita::service::device_plugin

@@ -1,9 +1,15 @@
 #include "service/device_plugin/endpoint.h"
 
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cstring>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
+#include "net/rpc/framing.h"
+#include "net/rpc/http2.h"
 #include "net/testing/fake_loop.h"
 #include "service/ledger/testing/scratch.h"
 
@@ -25,7 +31,7 @@ class Kubelet {
     EXPECT_TRUE(server_.Listen(directory_ + "/kubelet.sock").ok());
   }
 
-  void Hangs() { hangs_ = true; }
+  void Hangs(bool hangs) { hangs_ = hangs; }
   void Listens(bool listens) { listens_ = listens; }
   void LeavesStream() { plugin_->Close(); }
   net::rpc::Channel& plugin() { return *plugin_; }
@@ -59,6 +65,52 @@ class Kubelet {
   bool hangs_ = false, listens_ = true;
 };
 
+// Whoever else opens a stream on the socket, and what it hears there.
+class Ear final : public net::rpc::Http2::User {
+ public:
+  Ear(net::Loop& loop, const std::string& path) {
+    base::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    sockaddr_un where{.sun_family = AF_UNIX, .sun_path = {}};
+    std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
+    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)), 0);
+    http2_ =
+        net::rpc::Http2::Make(loop, "ear", std::move(fd), net::rpc::Http2::Side::kClient, *this);
+    http2_->Start();
+    EXPECT_NE(http2_->Request({{":method", "POST"},
+                               {":scheme", "http"},
+                               {":path", std::string(kListAndWatch)},
+                               {":authority", "localhost"},
+                               {"content-type", "application/grpc"}}),
+              0);
+    http2_->Flush();
+  }
+  ~Ear() override { Leave(); }
+  void Leave() { http2_->Close(); }
+  // What it heard, one after the other.
+  [[nodiscard]] const std::string& heard() const { return heard_; }
+
+  void Begin(std::int32_t /*stream*/) override {}
+  bool Header(std::int32_t /*stream*/, std::string_view, std::string_view) override { return true; }
+  void HeadersEnd(std::int32_t /*stream*/) override {}
+  void Body(std::int32_t /*stream*/, std::string_view bytes) override { heard_ += bytes; }
+  void Ended(std::int32_t /*stream*/) override {}
+  net::rpc::Http2::Piece Give(std::int32_t /*stream*/,
+                              char* buffer,
+                              std::size_t /*room*/) override {
+    const std::string empty = net::rpc::Framed("");
+    std::copy(empty.begin(), empty.end(), buffer);
+    return {.size = empty.size(), .end = true};
+  }
+  void Sent(std::int32_t /*stream*/) override {}
+  void Over(std::int32_t /*stream*/, net::rpc::Http2Error /*error*/) override {}
+  void Settle() override {}
+  void Closed() override {}
+
+ private:
+  std::shared_ptr<net::rpc::Http2> http2_;
+  std::string heard_;
+};
+
 class EndpointTest : public ::testing::Test {
  protected:
   EndpointTest() {
@@ -90,6 +142,17 @@ class EndpointTest : public ::testing::Test {
   [[nodiscard]] bool SocketIsThere() const {
     return std::filesystem::exists(scratch_.path() + "/nvidia-gpu.sock");
   }
+  // One that has heard the list.
+  std::unique_ptr<Ear> Listen() {
+    auto ear = std::make_unique<Ear>(loop_, scratch_.path() + "/nvidia-gpu.sock");
+    loop_.RunUntil([&] { return ear->heard() == Lists(endpoint_->devices()); });
+    return ear;
+  }
+  // As a stream has it.
+  [[nodiscard]] static std::string Lists(const std::vector<Listed>& devices) {
+    return net::rpc::Framed(ListMessage(devices));
+  }
+  [[nodiscard]] std::size_t Registrations() const { return kubelet_->registered().size(); }
   base::Result<std::string> Ask(std::string_view method, const std::string& message) {
     std::optional<base::Result<std::string>> answer;
     kubelet_->plugin().Call(std::string(method), message, seconds(10),
@@ -215,7 +278,7 @@ TEST_F(EndpointTest, AKubeletThatRegistersAndDoesNotListenIsAskedAgain) {
 
 TEST_F(EndpointTest, ARegistrationThatHangsIsGivenUp) {
   kubelet_.emplace(loop_, scratch_.path());
-  kubelet_->Hangs();
+  kubelet_->Hangs(true);
   Make();
   endpoint_->Start();
   loop_.RunUntilIdle();
@@ -233,6 +296,70 @@ TEST_F(EndpointTest, WhileKubeletIsGoneNothingIsTried) {
   kubelet_.emplace(loop_, scratch_.path());
   endpoint_->KubeletStarted();
   loop_.RunUntil([this] { return endpoint_->streaming(); });
+}
+
+TEST_F(EndpointTest, EveryStreamHearsEachList) {
+  StartBoth();
+  const auto one = Listen(), other = Listen();
+  const std::vector<Listed> first = endpoint_->devices();
+  const std::vector<Listed> second = {{"GPU-a", false, 0}, {"GPU-b", true, 0}};
+  endpoint_->SetDevices(second);
+  const std::string both = Lists(first) + Lists(second);
+  loop_.RunUntil([&] { return one->heard() == both && other->heard() == both; });
+  EXPECT_EQ(Listen()->heard(), Lists(second)) << "who comes later hears the newest";
+}
+
+// A tool of root's, to see what is listed.
+TEST_F(EndpointTest, TheEndOfKubeletsStreamIsSeenBesideOthers) {
+  StartBoth();
+  const auto tool = Listen();
+  kubelet_->LeavesStream();
+  loop_.RunUntilIdle();
+  ASSERT_FALSE(endpoint_->streaming());
+  EXPECT_EQ(changes_, 2);
+  loop_.Advance(seconds(1));
+  loop_.RunUntil([this] { return Registrations() == 2 && endpoint_->streaming(); });
+  EXPECT_EQ(tool->heard(), Lists(endpoint_->devices())) << "it listens on";
+}
+
+TEST_F(EndpointTest, AStreamBesideKubeletsEndsAndNothingHappens) {
+  StartBoth();
+  Listen()->Leave();
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(endpoint_->streaming());
+  EXPECT_EQ(endpoint_->State().Find("streamsLost")->AsUnsigned(), 0);
+  loop_.Advance(seconds(60));
+  EXPECT_EQ(Registrations(), 1U);
+  EXPECT_EQ(changes_, 1);
+}
+
+TEST_F(EndpointTest, AStreamThatNoRegistrationWasBeforeIsNotKubelets) {
+  kubelet_.emplace(loop_, scratch_.path());
+  kubelet_->Hangs(true);
+  Make();
+  endpoint_->Start();
+  loop_.RunUntilIdle();
+  loop_.Advance(seconds(5));
+  loop_.RunUntil([this] { return lines_.find("not registered") != std::string::npos; });
+  const auto tool = Listen();
+  ASSERT_FALSE(endpoint_->streaming());
+  kubelet_->Hangs(false);
+  loop_.Advance(seconds(1));
+  loop_.RunUntil([this] { return Registrations() == 1 && endpoint_->streaming(); });
+}
+
+TEST_F(EndpointTest, ARegistrationThatWasGivenUpIsNotTakenForTheNext) {
+  kubelet_.emplace(loop_, scratch_.path());
+  kubelet_->Hangs(true);
+  Make();
+  endpoint_->Start();
+  loop_.RunUntilIdle();
+  kubelet_.emplace(loop_, scratch_.path());
+  endpoint_->KubeletStarted();
+  loop_.RunUntil([this] { return endpoint_->streaming(); });
+  loop_.RunUntilIdle();
+  EXPECT_EQ(lines_.find("not registered"), std::string::npos) << lines_;
+  EXPECT_EQ(endpoint_->State().Find("registrations")->AsUnsigned(), 1);
 }
 
 TEST_F(EndpointTest, StopsForGood) {

@@ -58,7 +58,7 @@ TEST(MpsSharing, EachGpuHasADomainAndSharesOfIt) {
   const Offered offered = OfferAll(Boards(1), config);
   ASSERT_EQ(Drawn(offered), Lines{"nvidia.com/gpu: GPU-0::0 GPU-0::1 GPU-0::2 GPU-0::3"});
   EXPECT_EQ(offered.problems, Lines{});
-  EXPECT_TRUE(offered.resources[0].one_at_most);
+  EXPECT_TRUE(offered.resources[0].devices[0].alone);
   ASSERT_EQ(NamesOf(offered.domains), Lines{"GPU-0"});
   const OfferedDevice& share = offered.resources[0].devices[1];
   ASSERT_TRUE(share.mps);
@@ -150,9 +150,27 @@ TEST(MpsSharing, StandsBesideTimeSlicesAndWholeGpus) {
   EXPECT_EQ(offered.problems,
             Lines{"sharing of nvidia.com/gpu: device GPU-0 is shared by an earlier entry (2 "
                   "replicas) already; it stays with that one"});
-  EXPECT_TRUE(offered.resources[1].one_at_most);
-  EXPECT_FALSE(offered.resources[2].one_at_most);
+  EXPECT_TRUE(offered.resources[1].devices[0].alone);
+  EXPECT_FALSE(offered.resources[2].devices[0].alone);
   EXPECT_EQ(Give(offered, config, {"GPU-1::0"}, 2).value().mounts, std::vector<Answer::Mount>());
+}
+
+// Under one name: each section says it of its own shares.
+TEST(MpsSharing, LimitsRequestsForItsOwnSharesAlone) {
+  config::PluginConfig config = ByMps({Of("nvidia.com/gpu", 2, {"0"})});
+  config.time_slicing.emplace();
+  config.time_slicing->resources = {Of("nvidia.com/gpu", 2, {"1"})};
+  const auto gives = [&](const Lines& ids) {
+    return Give(OfferAll(Boards(4), config), config, ids).ok();
+  };
+  EXPECT_TRUE(gives({"GPU-1::0", "GPU-1::1"})) << "time-slices have no limit";
+  EXPECT_TRUE(gives({"GPU-1::0", "GPU-2"}));
+  EXPECT_FALSE(gives({"GPU-0::0", "GPU-0::1"}));
+  config.mps->fail_requests_greater_than_one = false;
+  config.time_slicing->fail_requests_greater_than_one = true;
+  EXPECT_TRUE(gives({"GPU-0::0", "GPU-0::1"})) << "shares of the daemon have none";
+  EXPECT_FALSE(gives({"GPU-1::0", "GPU-1::1"}));
+  EXPECT_FALSE(gives({"GPU-1::0", "GPU-2"}));
 }
 
 // Of each device four shares with 1 GiB and one with half of it.
@@ -180,7 +198,7 @@ TEST(MpsSharing, SizesAreResourcesOfOneDomain) {
                                   .limits = {model::Mebibytes(1024), model::Percent(10)},
                                   .whole = mps::WholeOf(offered.domains[0].members[0]),
                                   .size = "small"}));
-  EXPECT_TRUE(offered.resources[1].one_at_most);
+  EXPECT_TRUE(offered.resources[1].devices[0].alone);
   const base::Result<Answer> answer = Give(offered, config, {"GPU-1::small-2"}, 1);
   ASSERT_TRUE(answer.ok()) << answer.error().ToString();
   EXPECT_EQ(answer->envs, (Pairs{{"CUDA_MPS_PIPE_DIRECTORY", "/mps/nvidia.com/gpu.small/pipe"},

@@ -36,7 +36,7 @@ Offered Offer(const model::Inventory& inventory,
     if (std::holds_alternative<ledger::Share>(each.device.device)) {
       resource.shared = true;
       const auto& section = each.device.mps ? config.mps : config.time_slicing;
-      if (section->fail_requests_greater_than_one) resource.one_at_most = true;
+      each.device.alone = section->fail_requests_greater_than_one;
     }
     resource.devices.push_back(std::move(each.device));
   }

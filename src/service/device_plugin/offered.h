@@ -36,6 +36,7 @@ struct OfferedDevice {
   bool healthy = true;             // as far as the hardware goes; withdrawals are the listing's
   std::string why;                 // it is not healthy
   bool mig = false;
+  bool alone = false;  // a share that nothing of its resource is given beside
   std::optional<MpsShare> mps{};
   bool operator==(const OfferedDevice&) const = default;
 };
@@ -44,7 +45,6 @@ struct OfferedResource {
   std::string name;                    // "nvidia.com/gpu"
   std::vector<OfferedDevice> devices;  // by index, slot, share
   bool shared = false;                 // some of its devices are shares
-  bool one_at_most = false;            // of its shares, for one container
   bool operator==(const OfferedResource&) const = default;
 };
 

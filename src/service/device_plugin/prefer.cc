@@ -1,6 +1,7 @@
 #include "service/device_plugin/prefer.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -63,7 +64,7 @@ void SetScores(const model::Inventory& inventory,
 struct Question {
   std::vector<Spot> spots;                     // of all that is offered
   std::vector<const OfferedDevice*> required;  // in the order of the offer
-  std::vector<const OfferedDevice*> known;     // these and what is free, likewise
+  std::vector<const OfferedDevice*> known;     // these and what may be chosen, likewise
   // Available and not offered, by name: the order in which kubelet asks must not matter.
   std::set<std::string_view> unknown, unknown_required;
 
@@ -97,12 +98,45 @@ std::optional<Question> Sort(const Stock& stock,
       return {};
     }
   }
-  for (std::size_t i = 0; i < spots.size(); ++i) {
-    const OfferedDevice* device = &stock.resource().devices[i];
-    if (spots[i].free || spots[i].required) question.known.push_back(device);
-    if (spots[i].required) question.required.push_back(device);
-  }
   return question;
+}
+
+// Groups of which there is enough for `size` devices of one container, what is required among them.
+std::set<std::size_t> GroupsFor(const std::vector<Spot>& spots, std::size_t size) {
+  std::map<std::size_t, std::size_t> counts;
+  std::set<std::size_t> required;
+  for (const Spot& spot : spots) {
+    if (spot.required) required.insert(spot.group);
+    if ((spot.free || spot.required) && spot.group != kAlone) ++counts[spot.group];
+  }
+  std::set<std::size_t> groups;
+  for (const auto& [group, count] : counts)
+    if (count >= size && (required.empty() || required == std::set{group})) groups.insert(group);
+  return groups;
+}
+
+void Bar(std::vector<Spot>& spots, const std::set<std::size_t>& all_but) {
+  for (Spot& spot : spots) spot.barred = spot.free && !all_but.contains(spot.group);
+}
+
+// Allocate refuses what is not of one group, and the pod has failed: where one is enough, no other
+// is chosen from. What has no daemon comes first; of daemons, the one that the policy begins with.
+// Where none is enough, any answer is as wrong, and Allocate says why.
+void KeepToOneGroup(std::vector<Spot>& spots, config::SharePolicy policy, std::size_t size) {
+  const std::set<std::size_t> groups = GroupsFor(spots, size);
+  if (groups.empty()) return;
+  Bar(spots, groups.contains(0) ? std::set<std::size_t>{0} : groups);
+  const std::vector<std::size_t> first = ChooseSpots(spots, policy, 1).spots;
+  if (!first.empty()) Bar(spots, {spots[first.front()].group});
+}
+
+void NameKnown(const OfferedResource& resource, Question& question) {
+  for (std::size_t i = 0; i < question.spots.size(); ++i) {
+    const Spot& spot = question.spots[i];
+    const OfferedDevice* device = &resource.devices[i];
+    if ((spot.free && !spot.barred) || spot.required) question.known.push_back(device);
+    if (spot.required) question.required.push_back(device);
+  }
 }
 
 std::vector<std::string> Aligned(const Question& question,
@@ -142,8 +176,12 @@ std::vector<std::string> Prefer(const Stock& stock,
                                 const std::vector<std::string_view>& available,
                                 const std::vector<std::string_view>& required,
                                 std::size_t size) {
-  const std::optional<Question> question = Sort(stock, available, required);
-  if (!question || question->CountRequired() > size) return {};
+  std::optional<Question> question = Sort(stock, available, required);
+  if (!question) return {};
+  if (stock.has_groups() && size > 1 && question->unknown_required.empty())
+    KeepToOneGroup(question->spots, policy, size);
+  NameKnown(stock.resource(), *question);
+  if (question->CountRequired() > size) return {};
   std::vector<std::string> answer(question->unknown_required.begin(),
                                   question->unknown_required.end());
   const std::size_t take = std::min(size - answer.size(), question->known.size());

@@ -1,12 +1,15 @@
 #include "service/device_plugin/prefer.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 
 #include <gtest/gtest.h>
 
+#include "service/device_plugin/allocate.h"
 #include "service/device_plugin/placement.h"
 #include "service/device_plugin/spread.h"
 #include "service/device_plugin/testing/node.h"
@@ -332,6 +335,166 @@ TEST(Prefer, IsAlwaysARightAnswer) {
     for (const std::string& id : required) EXPECT_TRUE(distinct.contains(id)) << id;
     EXPECT_EQ(node.Ask(policy, available, size, required), answer) << "the same again";
   }
+}
+
+// Boards of which some are shared under the name of the whole ones: Allocate refuses much.
+class Mixture {
+ public:
+  explicit Mixture(std::uint32_t boards) : node_(testing::Boards(boards)) {
+    config_.mig_strategy = config::MigStrategy::kMixed;
+    config_.list_strategies = {config::ListStrategy::kCdiCri};
+  }
+  Mixture& Slices(Lines gpus, std::uint32_t replicas, bool one_each) {
+    Share(config_.time_slicing, std::move(gpus), replicas, one_each);
+    return *this;
+  }
+  Mixture& Mps(Lines gpus, std::uint32_t replicas, bool one_each) {
+    Share(config_.mps, std::move(gpus), replicas, one_each);
+    return *this;
+  }
+  [[nodiscard]] Lines All() const {
+    Lines ids;
+    for (const OfferedDevice& device : Resource().devices) ids.push_back(device.id);
+    return ids;
+  }
+  [[nodiscard]] Lines Ask(SharePolicy policy,
+                          const Lines& available,
+                          std::size_t size,
+                          const Lines& required = {}) const {
+    return Prefer(Resource(), node_, policy, Views(available), Views(required), size);
+  }
+  [[nodiscard]] bool Gives(const Lines& ids) const {
+    return Allocate(Resource(), ids, config_, {}).ok();
+  }
+  // Some set of so many would be given; found by trying them all.
+  [[nodiscard]] bool CouldGive(const Lines& available,
+                               std::size_t size,
+                               const Lines& required) const {
+    for (std::uint32_t set = 0; set < 1U << available.size(); ++set) {
+      Lines ids;
+      for (std::size_t i = 0; i < available.size(); ++i)
+        if ((set >> i & 1U) != 0) ids.push_back(available[i]);
+      const auto has = [&](const std::string& id) {
+        return std::find(ids.begin(), ids.end(), id) != ids.end();
+      };
+      if (ids.size() == size && std::all_of(required.begin(), required.end(), has) && Gives(ids))
+        return true;
+    }
+    return false;
+  }
+
+ private:
+  static void Share(std::optional<config::SharingSection>& section,
+                    Lines gpus,
+                    std::uint32_t replicas,
+                    bool one_each) {
+    section.emplace();
+    section->fail_requests_greater_than_one = one_each;
+    section->resources = {testing::Shared("nvidia.com/gpu", replicas)};
+    section->resources[0].devices = {config::SharedDevices::Kind::kList, 0, std::move(gpus)};
+  }
+  [[nodiscard]] const OfferedResource& Resource() const {
+    if (offered_.resources.empty()) offered_ = testing::OfferAll(node_, config_);
+    return offered_.resources[0];
+  }
+
+  model::Inventory node_;
+  config::PluginConfig config_;
+  mutable Offered offered_;
+};
+
+constexpr std::array kPolicies = {SharePolicy::kDistributed, SharePolicy::kPacked,
+                                  SharePolicy::kSpread};
+
+TEST(Prefer, TakesWholeGpusWhereOneShareIsTheMost) {
+  const Mixture node = std::move(Mixture(8).Slices({"0"}, 4, true));
+  for (const SharePolicy policy : kPolicies) {
+    const Lines two = node.Ask(policy, node.All(), 2);
+    EXPECT_EQ(two, (Lines{"GPU-2", "GPU-3"})) << "as of a node of seven";
+    EXPECT_TRUE(node.Gives(two));
+    EXPECT_EQ(node.Ask(policy, node.All(), 2, {"GPU-5"}), (Lines{"GPU-4", "GPU-5"}));
+    EXPECT_TRUE(node.Gives(node.Ask(policy, node.All(), 7, {"GPU-5"})));
+    // No right answer is left: kubelet hears from Allocate why.
+    EXPECT_EQ(node.Ask(policy, node.All(), 8).size(), 8U);
+    EXPECT_EQ(node.Ask(policy, node.All(), 2, {"GPU-0::1"}).size(), 2U);
+  }
+  EXPECT_EQ(node.Ask(SharePolicy::kDistributed, node.All(), 1), Lines{"GPU-0::0"})
+      << "of one, any is right";
+}
+
+TEST(Prefer, TakesWholeGpusWhereOneShareByMpsIsTheMost) {
+  const Mixture node = std::move(Mixture(4).Mps({"0", "1"}, 4, true));
+  for (const SharePolicy policy : kPolicies)
+    EXPECT_EQ(node.Ask(policy, node.All(), 2), (Lines{"GPU-2", "GPU-3"}));
+}
+
+TEST(Prefer, KeepsToOneMpsDaemonOrToNone) {
+  const Mixture node = std::move(Mixture(3).Mps({"0"}, 4, false).Slices({"1"}, 2, false));
+  for (const SharePolicy policy : kPolicies) {
+    EXPECT_TRUE(node.Gives(node.Ask(policy, node.All(), 2)));
+    EXPECT_TRUE(node.Gives(node.Ask(policy, node.All(), 3)));
+    EXPECT_EQ(node.Ask(policy, node.All(), 4),
+              (Lines{"GPU-0::0", "GPU-0::1", "GPU-0::2", "GPU-0::3"}))
+        << "of the others there are three";
+    EXPECT_EQ(node.Ask(policy, node.All(), 2, {"GPU-0::2"}), (Lines{"GPU-0::2", "GPU-0::0"}));
+  }
+}
+
+// A slice's daemon is its own: which one is the policy's to say.
+TEST(Prefer, ChoosesAmongDaemonsByPolicy) {
+  model::Inventory node = testing::Boards(2);
+  testing::LayOut(node, 0, {"1g.5gb", "1g.5gb"});
+  testing::LayOut(node, 1, {"1g.5gb", "1g.5gb"});
+  config::PluginConfig config = testing::With(config::MigStrategy::kMixed);
+  config.mps.emplace();
+  config.mps->fail_requests_greater_than_one = false;
+  config.mps->resources = {testing::Shared("nvidia.com/mig-1g.5gb", 3)};
+  const Offered offered = testing::OfferAll(node, config);
+  Lines free;
+  for (const OfferedDevice& device : offered.resources[0].devices) free.push_back(device.id);
+  ASSERT_EQ(free.size(), 12U);
+  const auto ask = [&](SharePolicy policy) {
+    return Prefer(offered.resources[0], node, policy, Views(free), {}, 2);
+  };
+  EXPECT_EQ(ask(SharePolicy::kPacked), (Lines{"MIG-0-0::0", "MIG-0-0::1"}));
+  std::erase(free, "MIG-0-0::0");
+  EXPECT_EQ(ask(SharePolicy::kDistributed), (Lines{"MIG-1-0::0", "MIG-1-0::1"}));
+  EXPECT_EQ(ask(SharePolicy::kPacked), (Lines{"MIG-0-0::1", "MIG-0-0::2"}));
+  std::erase(free, "MIG-0-0::1");
+  EXPECT_EQ(ask(SharePolicy::kPacked), (Lines{"MIG-0-1::0", "MIG-0-1::1"}))
+      << "two of the fullest there are not";
+}
+
+// Whatever is offered under one name, free and required: where Allocate would give any of the sets
+// that are possible, it gives the one that was preferred.
+TEST(Prefer, IsGivenWhereAnythingWouldBe) {
+  std::mt19937 random(4);
+  int given = 0;
+  int refused = 0;
+  for (int round = 0; round < 600; ++round) {
+    Mixture node(3);
+    if (random() % 3 != 0)
+      node.Mps(random() % 2 == 0 ? Lines{"0"} : Lines{"0", "1"}, 2 + random() % 2,
+               random() % 2 == 0);
+    if (random() % 3 != 0)
+      node.Slices(random() % 2 == 0 ? Lines{"1"} : Lines{"1", "2"}, 2 + random() % 2,
+                  random() % 2 == 0);
+    Lines available, required;
+    for (const std::string& id : node.All()) {
+      if (random() % 4 == 0) continue;
+      available.push_back(id);
+      if (random() % 8 == 0) required.push_back(id);
+    }
+    const std::size_t size = std::max<std::size_t>(required.size(), 1) + random() % 3;
+    const bool possible = node.CouldGive(available, size, required);
+    const Lines answer =
+        node.Ask(kPolicies[random() % kPolicies.size()], available, size, required);
+    EXPECT_EQ(answer.size(), std::min(size, available.size()));
+    if (possible) EXPECT_TRUE(node.Gives(answer)) << ::testing::PrintToString(answer);
+    ++(possible ? given : refused);
+  }
+  EXPECT_GT(given, 100);
+  EXPECT_GT(refused, 100);
 }
 
 }  // namespace

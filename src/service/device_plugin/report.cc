@@ -22,10 +22,11 @@ PARTITA_FIELDS(plugin::ReportedDevice,
                F(numa_node),
                F(nodes),
                F(mig),
+               F(alone),
                F(mps),
                F(standing),
                F(why));
-PARTITA_FIELDS(plugin::ReportedResource, F(name), F(devices), F(shared), F(one_at_most));
+PARTITA_FIELDS(plugin::ReportedResource, F(name), F(devices), F(shared));
 PARTITA_FIELDS(plugin::Report,
                F(resources),
                F(problems),
@@ -47,7 +48,7 @@ inline constexpr std::optional<plugin::Standing> kLast<plugin::Standing> =
 namespace partita::service::device_plugin {
 namespace {
 
-constexpr model::wire::Envelope kReport{"a report of the device plugin", 1, "report"};
+constexpr model::wire::Envelope kReport{"a report of the device plugin", 2, "report"};
 
 // Of exactly this device. Under which resource it was given does not matter: names follow settings.
 const ledger::Hold* HoldOf(const ledger::State& state, const ledger::Device& device) {
@@ -82,8 +83,17 @@ Stand StandOf(const OfferedDevice& device, const Listed* listed, const ledger::S
 }
 
 ReportedDevice Reported(const OfferedDevice& device, Stand stand) {
-  return {device.id,    device.whole_id, device.index, device.gpu,     device.numa_node,
-          device.nodes, device.mig,      device.mps,   stand.standing, std::move(stand.why)};
+  return {.id = device.id,
+          .whole_id = device.whole_id,
+          .index = device.index,
+          .gpu = device.gpu,
+          .numa_node = device.numa_node,
+          .nodes = device.nodes,
+          .mig = device.mig,
+          .alone = device.alone,
+          .mps = device.mps,
+          .standing = stand.standing,
+          .why = std::move(stand.why)};
 }
 
 Report EmptyReport(const Offered& offered, const config::PluginConfig& config) {
@@ -106,8 +116,8 @@ Report ReportOf(const Offered& offered,
     std::map<std::string_view, const Listed*> listed;
     if (const auto list = lists.find(resource.name); list != lists.end())
       for (const Listed& one : list->second) listed.emplace(one.id, &one);
-    ReportedResource& reported = report.resources.emplace_back(
-        ReportedResource{resource.name, {}, resource.shared, resource.one_at_most});
+    ReportedResource& reported =
+        report.resources.emplace_back(ReportedResource{resource.name, {}, resource.shared});
     for (const OfferedDevice& device : resource.devices) {
       const auto found = listed.find(device.id);
       reported.devices.push_back(Reported(
@@ -120,8 +130,8 @@ Report ReportOf(const Offered& offered,
 Report ReportOf(const Offered& offered, const config::PluginConfig& config) {
   Report report = EmptyReport(offered, config);
   for (const OfferedResource& resource : offered.resources) {
-    ReportedResource& reported = report.resources.emplace_back(
-        ReportedResource{resource.name, {}, resource.shared, resource.one_at_most});
+    ReportedResource& reported =
+        report.resources.emplace_back(ReportedResource{resource.name, {}, resource.shared});
     for (const OfferedDevice& device : resource.devices)
       reported.devices.push_back(
           Reported(device, device.healthy ? Stand{} : Stand{Standing::kUnhealthy, device.why}));
@@ -138,7 +148,7 @@ base::Result<config::PluginConfig> ConfigOf(const Report& report) {
 }
 
 OfferedResource AsOffered(const ReportedResource& resource) {
-  OfferedResource offered{resource.name, {}, resource.shared, resource.one_at_most};
+  OfferedResource offered{resource.name, {}, resource.shared};
   for (const ReportedDevice& device : resource.devices) {
     OfferedDevice& one = offered.devices.emplace_back();
     one.id = device.id;
@@ -148,6 +158,7 @@ OfferedResource AsOffered(const ReportedResource& resource) {
     one.numa_node = device.numa_node;
     one.nodes = device.nodes;
     one.mig = device.mig;
+    one.alone = device.alone;
     one.mps = device.mps;
     one.healthy = device.standing != Standing::kUnhealthy;
     one.why = one.healthy ? "" : device.why;

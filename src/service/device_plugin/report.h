@@ -27,7 +27,7 @@ struct ReportedDevice {
   model::PciAddress gpu;
   std::optional<int> numa_node;
   std::vector<std::string> nodes;
-  bool mig = false;
+  bool mig = false, alone = false;
   std::optional<MpsShare> mps;
   Standing standing = Standing::kFree;
   std::string why;  // who holds it, or what is wrong with it
@@ -37,7 +37,7 @@ struct ReportedDevice {
 struct ReportedResource {
   std::string name;
   std::vector<ReportedDevice> devices;
-  bool shared = false, one_at_most = false;
+  bool shared = false;
   bool operator==(const ReportedResource&) const = default;
 };
 

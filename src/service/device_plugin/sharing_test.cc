@@ -39,7 +39,7 @@ TEST(TimeSlicing, MakesReplicasOfAll) {
   const Offered offered = OfferAll(Boards(2), Sharing({Shared("nvidia.com/gpu", 2)}));
   ASSERT_EQ(Drawn(offered), Lines{"nvidia.com/gpu: GPU-0::0 GPU-0::1 GPU-1::0 GPU-1::1"});
   EXPECT_TRUE(offered.resources[0].shared);
-  EXPECT_FALSE(offered.resources[0].one_at_most);
+  EXPECT_FALSE(offered.resources[0].devices[0].alone);
   const OfferedDevice& share = offered.resources[0].devices[1];
   EXPECT_EQ(share.whole_id, "GPU-0");
   EXPECT_EQ(share.index, "0");
@@ -63,7 +63,7 @@ TEST(TimeSlicing, RenamesShares) {
   config.time_slicing->fail_requests_greater_than_one = true;
   const Offered offered = OfferAll(Boards(1), config);
   ASSERT_EQ(Drawn(offered), Lines{"nvidia.com/gpu.shared: GPU-0::0 GPU-0::1"});
-  EXPECT_TRUE(offered.resources[0].one_at_most);
+  EXPECT_TRUE(offered.resources[0].devices[0].alone);
 }
 
 TEST(TimeSlicing, TakesTheLowestByCountAndLeavesTheRestWhole) {

@@ -36,7 +36,7 @@ Spread ChooseSpots(const std::vector<Spot>& spots, config::SharePolicy policy, s
   std::vector<Load> gpu_loads(gpus), device_loads(devices);
   std::vector<std::size_t> free;
   for (std::size_t i = 0; i < spots.size(); ++i) {
-    if (spots[i].free) free.push_back(i);
+    if (spots[i].free && !spots[i].barred) free.push_back(i);
     for (Load* load : {&gpu_loads[spots[i].gpu], &device_loads[spots[i].device]}) {
       load->taken += spots[i].free ? 0 : 1;
       load->ours += spots[i].required ? 1 : 0;

@@ -26,12 +26,14 @@ class Stock {
   // Where each device is, with nothing free or required yet.
   [[nodiscard]] const std::vector<Spot>& spots() const { return spots_; }
   [[nodiscard]] bool has_mig() const { return has_mig_; }
+  // Not everything may be one container's together: Spot::group differs.
+  [[nodiscard]] bool has_groups() const { return has_groups_; }
 
  private:
   const OfferedResource* resource_;
   std::unordered_map<std::string_view, std::uint32_t> places_;
   std::vector<Spot> spots_;
-  bool has_mig_ = false;
+  bool has_mig_ = false, has_groups_ = false;
 };
 
 }  // namespace partita::service::device_plugin

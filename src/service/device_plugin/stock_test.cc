@@ -18,7 +18,7 @@ OfferedResource Everything() {
   config::PluginConfig config = testing::With(config::MigStrategy::kMixed);
   config.time_slicing.emplace();
   config.time_slicing->resources = {testing::Shared("nvidia.com/mig-1g.5gb", 3)};
-  OfferedResource all{"all", {}, false, false};
+  OfferedResource all{"all", {}, false};
   for (const OfferedResource& resource : testing::OfferAll(node, config).resources)
     all.devices.insert(all.devices.end(), resource.devices.begin(), resource.devices.end());
   return all;
