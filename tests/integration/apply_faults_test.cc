@@ -1,6 +1,7 @@
 // What a change does when the driver does something else than it was asked, on simulated nodes.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -178,6 +179,20 @@ TEST(ApplyFaults, WhatWasMadeInsteadGoesAgain) {
             (Texts{"GPU 0: create GPU instance 7g.141gb at slice 0: the driver made profile 19 at "
                    "slice 0 instead of 0 at slice 0",
                    "GPU 0: put back as it was: MIG on: empty"}));
+}
+
+TEST(ApplyFaults, AStopAmongInstancesThatWereToldLatePutsAllBack) {
+  NodeUnderChange node(std::string(PARTITA_TEST_NODES) + "/a100-profiles-later.yaml");
+  std::atomic<bool> stop = false;
+  node.on_step = [&](const std::string& step) {
+    if (step.find("create GPU instance") != std::string::npos) stop = true;
+  };
+  const base::Result<ApplyReport> result = node.Apply(Some("0", "1g.5gb: 7"), {}, &stop);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_TRUE(Did(node, "create GPU instance 1g.5gb"));
+  EXPECT_EQ(ErrorTexts(*result),
+            (Texts{"stopped before it was done", "GPU 0: put back as it was: MIG off"}));
+  EXPECT_EQ(node.Layout(0), "MIG off");
 }
 
 TEST(ApplyFaults, AModeThatWaitsForAResetOrARebootIsPending) {

@@ -119,7 +119,8 @@ class Application {
   bool MakeInstances() {
     if (std::find(later_.begin(), later_.end(), true) == later_.end()) return true;
     const base::Result<NodeGoal> goal = Goal();
-    for (std::size_t i = 0; i < works_.size(); ++i) {
+    bool finished = true;
+    for (std::size_t i = 0; i < works_.size() && finished; ++i) {
       GpuWork& work = works_[i];
       if (!later_[i] || work.failure || work.mode_pending) continue;
       if (!goal.ok()) {
@@ -138,16 +139,16 @@ class Application {
         continue;
       }
       std::vector<GpuWork> rest = {MakeWork(plan.gpus.front())};
-      const bool finished = carry_out_.Run(rest, stop_);
+      finished = carry_out_.Run(rest, stop_);
       if (rest.front().failure) {
         // Its places are of the new geometry.
         work.geometry = rest.front().geometry;
         work.failure = rest.front().failure;
       }
-      if (!finished) return false;
     }
+    // Also when it was stopped: who goes back must see what was made.
     look_ = reader_.Read();
-    return true;
+    return finished;
   }
 
   // Once more, without the places at which something could not be created. True unless it was
