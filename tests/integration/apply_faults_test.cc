@@ -90,6 +90,50 @@ TEST(ApplyFaults, APlanThatNobodyAgreedToIsNotCarriedOut) {
   EXPECT_EQ(node.Layout(0), "MIG on: 1g.5gb@5");
 }
 
+// What a person saw staying stays, also where the only other way would take it.
+TEST(ApplyFaults, ASecondPlanThatTakesWhatTheAgreedOneLeftIsNotCarriedOut) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  ExpectApplied(node, Some("0", "1g.5gb: 2"));
+  ASSERT_EQ(node.Layout(0), "MIG on: 1g.5gb@4, 1g.5gb@5");
+  const std::string wanted = Some("0", "1g.5gb: 1, 3g.20gb: 1");
+  service::mig::ApplyOptions options;
+  options.agreed = Planned(node, wanted);
+  node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+  const base::Result<ApplyReport> result = node.Apply(wanted, options);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->applied);
+  EXPECT_FALSE(Did(node, "1g.5gb at slice 4"));
+  EXPECT_EQ(ErrorTexts(*result),
+            (Texts{"GPU 0: create GPU instance 3g.20gb at slice 0: "
+                   "nvmlDeviceCreateGpuInstanceWithPlacement: Insufficient Resources (NVML 23)",
+                   "GPU 0: plan it once more: the other plan would destroy compute instance 0 of "
+                   "1g.5gb at slice 4, which the one that was agreed to leaves there: if that may "
+                   "go, apply a layout without it first, then this one",
+                   "GPU 0: put back as it was: MIG on: 1g.5gb@4, 1g.5gb@5"}));
+  // Where nobody was shown anything, it is the way.
+  node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+  ExpectApplied(node, wanted);
+}
+
+TEST(ApplyFaults, ASecondPlanMayTakeWhatTheFirstOneMade) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "1g.5gb: 7"));
+  // It is made where one went that was shown as going, and has the id of that one.
+  const std::string wanted = Some("0", "3g.20gb: 1, 1g.5gb+me: 1");
+  service::mig::ApplyOptions options;
+  options.agreed = Planned(node, wanted);
+  node.on_step = [&](const std::string& step) {
+    if (step.find("create GPU instance 3g.20gb") == std::string::npos) return;
+    node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+    node.on_step = nullptr;
+  };
+  const base::Result<ApplyReport> result = node.Apply(wanted, options);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_TRUE(Did(node, "destroy GPU instance 1g.5gb+me at slice 0"));
+  EXPECT_TRUE(result->applied);
+}
+
 TEST(ApplyFaults, AnotherUserOfWhatStaysIsNoOtherPlan) {
   NodeUnderChange node("dgx-a100-40");
   ExpectApplied(node, Some("0", "3g.20gb: 1, 1g.5gb: 1"));
