@@ -205,6 +205,46 @@ INSTANTIATE_TEST_SUITE_P(
                       Made{CallFaultKind::kOtherProfile,
                            "the driver made profile 5 at slice 0 instead of 9 at slice 0"}));
 
+// How a GPU of a virtual H200 is divided by the call alone, and one compute instance in it.
+base::Result<model::ComputeInstanceId> MakeOtherCompute(NodeUnderChange& node,
+                                                        CallFaultKind kind,
+                                                        const std::string& function,
+                                                        std::optional<std::uint32_t> start) {
+  TRY(applied, node.Apply(Some("0", "7g.141gb: 1")));
+  const model::PciAddress gpu = applied.after.gpus.at(0).pci;
+  const model::GpuInstance& whole = applied.after.gpus.at(0).mig->instances.at(0);
+  hw::MigControl control(hw::MakeDriver(node.Options()));
+  TRY_VOID(control.DestroyCompute(gpu, whole.id, whole.compute_instances.at(0).id));
+  node.machine().MakeOther(kind, 0, function);
+  return control.CreateCompute(gpu, whole.id, 2, start);
+}
+
+TEST(ApplyFaults, AComputeInstanceOfAnotherProfileIsAnErrorThatSaysWhatWasMade) {
+  NodeUnderChange node("h200-vm");
+  const auto compute = MakeOtherCompute(node, CallFaultKind::kOtherProfile,
+                                        "nvmlGpuInstanceCreateComputeInstance", std::nullopt);
+  ASSERT_FALSE(compute.ok());
+  EXPECT_EQ(compute.error().ToString(), "the driver made compute instance profile 0 instead of 1");
+}
+
+TEST(ApplyFaults, AComputeInstanceAtAnotherPlaceIsAnErrorThatSaysWhatWasMade) {
+  NodeUnderChange node("h200-vm");
+  const auto compute =
+      MakeOtherCompute(node, CallFaultKind::kOtherPlace,
+                       "nvmlGpuInstanceCreateComputeInstanceWithPlacement", std::uint32_t{0});
+  ASSERT_FALSE(compute.ok());
+  EXPECT_EQ(compute.error().ToString(),
+            "the driver made compute instance profile 1 at slice 2 instead of 1 at slice 0");
+}
+
+TEST(ApplyFaults, AComputeInstanceOfAnotherSizeIsMadeAnew) {
+  NodeUnderChange node("h200-vm");
+  ExpectApplied(node, Some("0", ""));
+  node.machine().MakeOther(CallFaultKind::kOtherProfile, 0, "nvmlGpuInstanceCreateComputeInstance");
+  ExpectApplied(node, Some("0", "7g.141gb: 1"));
+  EXPECT_EQ(node.Layout(0), "MIG on: 7g.141gb@0");
+}
+
 TEST(ApplyFaults, WhatWasMadeElsewhereIsPlannedAround) {
   NodeUnderChange node("h200-vm");
   ExpectApplied(node, Some("0", ""));
