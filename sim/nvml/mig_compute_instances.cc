@@ -70,7 +70,7 @@ void WriteTaggedComputeProfile(const Device& gi,
 
 // What a fault makes of the call; kFail: what it was asked for. `start` kNone: it was asked for no
 // place, so that there is no other one.
-CallFaultKind OtherEffect(uint32_t gpu, uint32_t start) {
+CallFaultKind OtherComputeEffect(uint32_t gpu, uint32_t start) {
   const char* const function = start == kNone ? "nvmlGpuInstanceCreateComputeInstance"
                                               : "nvmlGpuInstanceCreateComputeInstanceWithPlacement";
   const auto takes = [=](CallFaultKind kind) { return TakeFault(function, gpu, kind).live != 0; };
@@ -80,12 +80,12 @@ CallFaultKind OtherEffect(uint32_t gpu, uint32_t start) {
 }
 
 // The first place that is not the one asked for, or the first other profile that there is room for.
-MigStatus CreateOther(CallFaultKind kind,
-                      const Board& board,
-                      GpuInstance& gi,
-                      const CiProfile& asked,
-                      uint32_t start,
-                      uint32_t* id) {
+MigStatus CreateOtherCompute(CallFaultKind kind,
+                             const Board& board,
+                             GpuInstance& gi,
+                             const CiProfile& asked,
+                             uint32_t start,
+                             uint32_t* id) {
   if (kind == CallFaultKind::kOtherPlace) {
     for (uint32_t i = 0; i < asked.placement_count; ++i) {
       const uint32_t at = asked.placement_starts[i];
@@ -118,7 +118,7 @@ nvmlReturn_t MakeComputeInstance(const Device& device,
     return NVML_ERROR_INVALID_ARGUMENT;
   }
   const uint32_t start = placement != nullptr ? placement->start : kNone;
-  const CallFaultKind other = OtherEffect(device.gpu, start);
+  const CallFaultKind other = OtherComputeEffect(device.gpu, start);
   return Change([&](Slot& slot, const Machine&) {
     GpuInstance& gi = slot.gpus[device.gpu].instances[device.gpu_instance];
     if (gi.incarnation != device.instance().incarnation) return NVML_ERROR_INVALID_ARGUMENT;
@@ -126,7 +126,7 @@ nvmlReturn_t MakeComputeInstance(const Device& device,
     const MigStatus status =
         other == CallFaultKind::kFail
             ? CreateComputeInstance(*device.board, gi, *profile, start, &instance)
-            : CreateOther(other, *device.board, gi, *profile, start, &instance);
+            : CreateOtherCompute(other, *device.board, gi, *profile, start, &instance);
     if (status != MigStatus::kDone) return CodeOf(status);
     AddEvent(slot, device.gpu, kEventMigConfigChange, 0);
     *out = ComputeInstanceHandle(device.gpu, device.gpu_instance, instance);
