@@ -27,6 +27,7 @@
 #include "kube/testing/fake_client.h"
 #include "kube/watch_lines.h"
 #include "net/loop.h"
+#include "tests/integration/wait_for.h"
 
 namespace partita {
 namespace {
@@ -75,20 +76,25 @@ class KubeContract : public ::testing::Test {
     return base::ReadVariable("PARTITA_CONTRACT_KUBECONFIG");
   }
 
-  // Runs the loop until it holds. A contract that is never kept is ended by ctest.
-  void Until(const std::function<bool()>& condition) {
+  // Runs the loop until it holds, at most a minute.
+  void Until(const std::function<bool()>& condition, int line = __builtin_LINE()) {
+    const auto limit = std::chrono::steady_clock::now() + std::chrono::minutes(1);
     const auto look = loop_->NewTimer("look");
+    bool holds = false;
     look->Every(std::chrono::milliseconds(2), [&] {
-      if (condition()) loop_->Stop();
+      holds = condition();
+      if (holds || std::chrono::steady_clock::now() > limit) loop_->Stop();
     });
     loop_->Run();
+    if (!holds) ADD_FAILURE_AT(__FILE__, line) << "what is waited for here never came";
   }
   base::Result<Value> Ask(const std::function<void(kube::Client::Answer)>& ask) {
     std::optional<base::Result<Value>> answered;
     ask([&](base::Result<Value> object) { answered = std::move(object); });
     EXPECT_FALSE(answered) << "answered from within";
     Until([&] { return answered.has_value(); });
-    return *answered;
+    if (!answered) return base::MakeError(ErrorCode::kTimeout, "no answer came");
+    return *std::move(answered);
   }
   base::Result<Value> Get(const std::string& path) {
     return Ask([&](auto answer) { client_->Get(path, answer); });
@@ -408,7 +414,8 @@ class Faults : public KubeContract {
                   std::vector<std::string>& told,
                   const std::string& text) {
     const std::string patch = fmt::format(R"({{"data":{{"a":"{}"}}}})", text);
-    while (!Patch(path, PatchKind::kMerge, patch).ok()) continue;
+    integration::WaitFor("a change of " + path,
+                         [&] { return Patch(path, PatchKind::kMerge, patch).ok(); });
     Until([&] { return std::find(told.begin(), told.end(), "seen " + text) != told.end(); });
   }
 };
@@ -519,7 +526,7 @@ class Certificates : public Faults {
     return tally.ok() ? At(*tally, {"watcher"}) : tally.error().ToString();
   }
   void UntilWatchedBy(const std::string& name) {
-    while (Watcher() != name) continue;
+    integration::WaitFor("a watch by " + name, [&] { return Watcher() == name; });
   }
   // Once.
   void Cut() {
