@@ -89,12 +89,13 @@ class KubeContract : public ::testing::Test {
     if (!holds) ADD_FAILURE_AT(__FILE__, line) << "what is waited for here never came";
   }
   base::Result<Value> Ask(const std::function<void(kube::Client::Answer)>& ask) {
-    std::optional<base::Result<Value>> answered;
-    ask([&](base::Result<Value> object) { answered = std::move(object); });
-    EXPECT_FALSE(answered) << "answered from within";
-    Until([&] { return answered.has_value(); });
-    if (!answered) return base::MakeError(ErrorCode::kTimeout, "no answer came");
-    return *std::move(answered);
+    // It may come after nobody waits for it any more.
+    const auto answered = std::make_shared<std::optional<base::Result<Value>>>();
+    ask([answered](base::Result<Value> object) { *answered = std::move(object); });
+    EXPECT_FALSE(*answered) << "answered from within";
+    Until([&] { return answered->has_value(); });
+    if (!*answered) return base::MakeError(ErrorCode::kTimeout, "no answer came");
+    return **answered;
   }
   base::Result<Value> Get(const std::string& path) {
     return Ask([&](auto answer) { client_->Get(path, answer); });
