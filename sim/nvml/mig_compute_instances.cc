@@ -68,6 +68,44 @@ void WriteTaggedComputeProfile(const Device& gi,
   memcpy(out, &tagged, sizeof tagged);
 }
 
+// What a fault makes of the call; kFail: what it was asked for. `start` kNone: it was asked for no
+// place, so that there is no other one.
+CallFaultKind OtherComputeEffect(uint32_t gpu, uint32_t start) {
+  const char* const function = start == kNone ? "nvmlGpuInstanceCreateComputeInstance"
+                                              : "nvmlGpuInstanceCreateComputeInstanceWithPlacement";
+  const auto takes = [=](CallFaultKind kind) { return TakeFault(function, gpu, kind).live != 0; };
+  if (start != kNone && takes(CallFaultKind::kOtherPlace)) return CallFaultKind::kOtherPlace;
+  if (takes(CallFaultKind::kOtherProfile)) return CallFaultKind::kOtherProfile;
+  return CallFaultKind::kFail;
+}
+
+// The first place that is not the one asked for, or the first other profile that there is room for.
+MigStatus CreateOtherCompute(CallFaultKind kind,
+                             const Board& board,
+                             GpuInstance& gi,
+                             const CiProfile& asked,
+                             uint32_t start,
+                             uint32_t* id) {
+  if (kind == CallFaultKind::kOtherPlace) {
+    for (uint32_t i = 0; i < asked.placement_count; ++i) {
+      const uint32_t at = asked.placement_starts[i];
+      if (at == start) continue;
+      if (CreateComputeInstance(board, gi, asked, at, id) == MigStatus::kDone) {
+        return MigStatus::kDone;
+      }
+    }
+    return MigStatus::kNoRoom;
+  }
+  for (uint32_t other = 0; other < NVML_COMPUTE_INSTANCE_PROFILE_COUNT; ++other) {
+    const CiProfile* profile = FindCiProfile(board, gi.profile, other);
+    if (profile == nullptr || profile->id == asked.id) continue;
+    if (CreateComputeInstance(board, gi, *profile, kNone, id) == MigStatus::kDone) {
+      return MigStatus::kDone;
+    }
+  }
+  return MigStatus::kNoRoom;
+}
+
 nvmlReturn_t MakeComputeInstance(const Device& device,
                                  unsigned int id,
                                  const nvmlComputeInstancePlacement_t* placement,
@@ -79,12 +117,16 @@ nvmlReturn_t MakeComputeInstance(const Device& device,
   if (placement != nullptr && placement->size != profile->slice_count) {
     return NVML_ERROR_INVALID_ARGUMENT;
   }
+  const uint32_t start = placement != nullptr ? placement->start : kNone;
+  const CallFaultKind other = OtherComputeEffect(device.gpu, start);
   return Change([&](Slot& slot, const Machine&) {
     GpuInstance& gi = slot.gpus[device.gpu].instances[device.gpu_instance];
     if (gi.incarnation != device.instance().incarnation) return NVML_ERROR_INVALID_ARGUMENT;
     uint32_t instance = 0;
-    const MigStatus status = CreateComputeInstance(
-        *device.board, gi, *profile, placement != nullptr ? placement->start : kNone, &instance);
+    const MigStatus status =
+        other == CallFaultKind::kFail
+            ? CreateComputeInstance(*device.board, gi, *profile, start, &instance)
+            : CreateOtherCompute(other, *device.board, gi, *profile, start, &instance);
     if (status != MigStatus::kDone) return CodeOf(status);
     AddEvent(slot, device.gpu, kEventMigConfigChange, 0);
     *out = ComputeInstanceHandle(device.gpu, device.gpu_instance, instance);

@@ -271,8 +271,8 @@ enum class CallFaultKind : uint32_t {
   kHang,
   // These let the call succeed, with an effect of its own.
   kActivation,    // nvmlDeviceSetMigMode: the mode stays pending, and the activation is `code`
-  kOtherPlace,    // nvmlDeviceCreateGpuInstanceWithPlacement: elsewhere than asked
-  kOtherProfile,  // the same: another profile than asked
+  kOtherPlace,    // what makes GPU or compute instances at a place: elsewhere than asked
+  kOtherProfile,  // what makes GPU or compute instances: another profile than asked
 };
 
 // "This call, on this GPU, fails / is slow / hangs / does something else", until `remaining` runs

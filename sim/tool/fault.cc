@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "base/text.h"
 #include "sim/load/built_in.h"
@@ -134,12 +135,25 @@ base::Result<void> CheckCallName(const std::string& name) {
                              : "did you mean " + base::Quoted(near) + "?");
 }
 
-// Some effects only one call has.
+// Some effects only some calls have.
 base::Result<void> CheckEffectOf(std::string_view option,
-                                 std::string_view call,
+                                 const std::vector<std::string_view>& calls,
                                  std::string_view name) {
-  if (name == call) return {};
-  return base::MakeError(ErrorCode::kInvalid, "--{} is for {} alone", option, call);
+  if (std::ranges::find(calls, name) != calls.end()) return {};
+  return base::MakeError(ErrorCode::kInvalid, "--{} is for {} alone", option,
+                         fmt::join(calls, ", "));
+}
+
+base::Result<CallFaultKind> ReadOther(const std::string& what, const std::string& name) {
+  std::vector<std::string_view> calls = {"nvmlDeviceCreateGpuInstanceWithPlacement",
+                                         "nvmlGpuInstanceCreateComputeInstanceWithPlacement"};
+  if (what == "place") {
+    TRY_VOID(CheckEffectOf("other place", calls, name));
+    return CallFaultKind::kOtherPlace;
+  }
+  calls.emplace_back("nvmlGpuInstanceCreateComputeInstance");
+  TRY_VOID(CheckEffectOf("other profile", calls, name));
+  return CallFaultKind::kOtherProfile;
 }
 
 // What one of the options makes of the call.
@@ -151,13 +165,13 @@ base::Result<void> ReadEffect(const base::Invocation& invocation,
     fault.kind = CallFaultKind::kFail;
     fault.code = value;
   } else if (const std::optional<std::string> activation = invocation.Get("activation")) {
-    TRY_VOID(CheckEffectOf("activation", "nvmlDeviceSetMigMode", name));
+    TRY_VOID(CheckEffectOf("activation", {"nvmlDeviceSetMigMode"}, name));
     TRY(value, ParseErrorCode(*activation), "--activation");
     fault.kind = CallFaultKind::kActivation;
     fault.code = value;
   } else if (const std::optional<std::string> other = invocation.Get("other")) {
-    TRY_VOID(CheckEffectOf("other", "nvmlDeviceCreateGpuInstanceWithPlacement", name));
-    fault.kind = *other == "place" ? CallFaultKind::kOtherPlace : CallFaultKind::kOtherProfile;
+    TRY(kind, ReadOther(*other, name));
+    fault.kind = kind;
   } else if (invocation.Get("slow")) {
     TRY(delay, ReadNumber(invocation, "slow", 1, 3'600'000));
     fault.kind = CallFaultKind::kSlow;

@@ -212,8 +212,10 @@ Command FaultCallCommand() {
                    .help = "nvmlDeviceSetMigMode: leave the mode pending, for this reason"},
                   {.name = "other",
                    .value_name = "WHAT",
-                   .help = "nvmlDeviceCreateGpuInstanceWithPlacement: make it at another place, "
-                           "or another profile, than asked",
+                   .help =
+                       "nvmlDeviceCreateGpuInstanceWithPlacement and "
+                       "nvmlGpuInstanceCreateComputeInstance[WithPlacement]: make it at another "
+                       "place, or another profile, than asked",
                    .choices = {"place", "profile"}},
                   {.name = "times",
                    .value_name = "N",

@@ -131,6 +131,22 @@ base::Result<model::GpuInstanceId> CreateInstanceOn(Conversation& gpu,
   return model::GpuInstanceId(info.id);
 }
 
+// `start` absent: wherever the driver liked.
+base::Result<void> CheckCompute(const nvml::nvmlComputeInstanceInfo_t& made,
+                                std::uint32_t profile,
+                                std::optional<std::uint32_t> start) {
+  if (made.profileId == profile && (!start || made.placement.start == *start)) return {};
+  if (!start) {
+    return base::MakeError(base::ErrorCode::kInternal,
+                           "the driver made compute instance profile {} instead of {}",
+                           made.profileId, profile);
+  }
+  return base::MakeError(base::ErrorCode::kInternal,
+                         "the driver made compute instance profile {} at slice {} instead of {} at "
+                         "slice {}",
+                         made.profileId, made.placement.start, profile, *start);
+}
+
 base::Result<nvml::nvmlComputeInstance_t> MakeCompute(Conversation& gpu,
                                                       nvml::nvmlGpuInstance_t instance,
                                                       std::uint32_t profile,
@@ -138,8 +154,7 @@ base::Result<nvml::nvmlComputeInstance_t> MakeCompute(Conversation& gpu,
                                                       std::optional<std::uint32_t> start) {
   const nvml::Api& api = gpu.call.api;
   nvml::nvmlComputeInstance_t compute = nullptr;
-  // An older driver cannot be told a place; its own choice may do.
-  if (start && api.create_ci_at.pointer() != nullptr) {
+  if (start) {
     const nvml::nvmlComputeInstancePlacement_t place{*start, slices};
     const nvmlReturn_t code =
         gpu.call.Within(gpu.limit, api.create_ci_at, instance, profile, &place, &compute);
@@ -185,10 +200,13 @@ base::Result<model::ComputeInstanceId> CreateComputeOn(const model::PciAddress& 
                            "GPU instance {} offers no compute instance of {} slices", id.value(),
                            slices);
   }
+  // An older driver cannot be told a place; its own choice may do.
+  if (api.create_ci_at.pointer() == nullptr) start.reset();
   TRY(compute, MakeCompute(gpu, instance, *profile, slices, start));
   nvml::nvmlComputeInstanceInfo_t info{};
   const nvmlReturn_t code = gpu.call(api.ci_info, compute, &info);
   if (code != nvml::NVML_SUCCESS) return NvmlError(api.ci_info.name(), code);
+  TRY_VOID(CheckCompute(info, *profile, start));
   return model::ComputeInstanceId(info.id);
 }
 

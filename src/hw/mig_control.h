@@ -49,7 +49,7 @@ class MigControl {
   [[nodiscard]] base::Result<model::GpuInstanceId> CreateInstance(
       const model::PciAddress& gpu, model::ProfileId profile, const model::Placement& placement);
   // Of the profiles with so many slices the one with the most multiprocessors; from this compute
-  // slice on, or where the driver likes.
+  // slice on, or where the driver likes. Anything else that it made is an error, too.
   [[nodiscard]] base::Result<model::ComputeInstanceId> CreateCompute(
       const model::PciAddress& gpu,
       model::GpuInstanceId instance,

@@ -8,6 +8,7 @@ agent_on=(partita-sim run --node "$node" --)
 run 0 partita-sim fault call nvmlEventSetWait_v2 --node "$node" --hang
 start_agent it
 await it READY=1
-until grep -qx events "/proc/${agent[it]}/task/"*/comm; do :; done
+waits() { grep -qx events "/proc/${agent[it]}/task/"*/comm; }
+until_true waits
 kill "${agent[it]}"
 ended it 0

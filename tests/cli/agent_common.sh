@@ -80,7 +80,7 @@ until_logged() {
   fail "$1 has not logged often enough: $2"
 }
 
-# until_true COMMAND…: looks are taken until it is so; how often files are written meanwhile is nobody's concern.
+# until_true COMMAND…: as that of common.sh, and looks are taken until it is so; how often files are written meanwhile is nobody's concern.
 until_true() {
   local end=$((SECONDS + 60))
   until "$@"; do

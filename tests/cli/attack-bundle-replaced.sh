@@ -25,7 +25,7 @@ swapped() {
   bundles
   rm -f "$work/calls"
   strace -o "$work/calls" -e trace="$1" -e inject="$1":signal=SIGSTOP:when="$2" "${@:3}" <"$work/state" >"$work/out" 2>"$work/err" &
-  until grep -qE 'stopped by SIGSTOP|exited with' "$work/calls" 2>/dev/null; do :; done
+  until_true grep -sqE 'stopped by SIGSTOP|exited with' "$work/calls"
   if ! grep -q 'stopped by' "$work/calls"; then
     wait $! || true
     return 1

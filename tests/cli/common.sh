@@ -49,6 +49,15 @@ silent() {
   [ ! -s "$work/$1" ] || fail "$1 is not empty"
 }
 
+# until_true COMMAND…: polls it, at most a minute. No fixed waiting: it goes on at once when true.
+until_true() {
+  local deadline=$((SECONDS + 60))
+  until "$@"; do
+    [ "$SECONDS" -lt "$deadline" ] || fail "never became true: $*"
+    (read -rt 0.02 <> <(:)) || true # in a shell of its own: whoever waits goes on to use $!
+  done
+}
+
 # by_schema NAME FILE…: the documents are as apis/NAME.schema.json says.
 by_schema() {
   python3 -B "$source_root/tests/cli/check_mig_documents.py" "$@" || fail "not what the schema $1 says"

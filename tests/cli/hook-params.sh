@@ -14,13 +14,13 @@ mount --make-rprivate "$rootfs"
 mount --make-"$propagation" "$rootfs/proc/driver"
 # Another namespace, as the host is one, whose mounts are peers of ours.
 unshare --mount --propagation unchanged sh -c 'echo $$ >"$0"; exec sleep infinity' "$work/peer" &
-until [ -s "$work/peer" ]; do :; done
-peer=/proc/$(cat "$work/peer")
+read -r -t 60 pid <>"$work/peer" || { echo "the other namespace is never there"; exit 1; }
+peer=/proc/$pid
 before=$(cat "$peer/mountinfo")
 (exec -a nvidia-cdi-hook ${WITHOUT:-} "$PARTITA_BIN/partita-hook" disable-device-node-modification) <"$work/state"
 status=$?
 after=$(cat "$peer/mountinfo")
-kill "$(cat "$work/peer")"
+kill "$pid"
 [ "$before" = "$after" ] || { diff <(echo "$before") <(echo "$after"); echo "the mount is seen elsewhere"; exit 1; }
 params=$rootfs/proc/driver/nvidia/params
 grep -x "ModifyDeviceFiles: 0" "$params"
@@ -38,6 +38,7 @@ for propagation in private shared; do
     # "-Ur": a user without any rights outside, as rootless engines run hooks.
     for namespaces in "" -Ur; do
       rm -f "$work/peer"
+      mkfifo "$work/peer"
       WITHOUT=$without run 0 on_node unshare $namespaces --mount --propagation private \
         bash "$work/inside" "$rootfs" "$propagation" "$work"
     done

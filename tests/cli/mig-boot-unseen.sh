@@ -7,13 +7,19 @@ source "$(dirname "$0")/common.sh"
 export PARTITA_RUN_DIR=$work/run HOST_MIG_MANAGER_STATE_FILE=$work/override.conf
 ln -s "$PARTITA_BIN/partita" "$work/nvidia-mig-parted"
 mkdir "$work/home" "$work/root" "$work/srv"
-# A tree in somebody's home stays where it is.
-exec 8<"$source_root" 9<"${PARTITA_BIN%/*}"
-for place in home root srv; do mount --bind "$work/$place" "/$place"; done
-mkdir -p "$source_root" "${PARTITA_BIN%/*}"
-mount --no-canonicalize --bind /proc/self/fd/8 "$source_root"
-mount --no-canonicalize --bind /proc/self/fd/9 "${PARTITA_BIN%/*}"
-exec 8<&- 9<&-
+# The tree, the build and this test's own folder stay where they are, also in somebody's home.
+kept=("$source_root" "${PARTITA_BIN%/*}" "$work")
+exec 7<"${kept[0]}" 8<"${kept[1]}" 9<"${kept[2]}"
+for place in home root srv; do mount --no-canonicalize --bind "/proc/self/fd/9/$place" "/$place"; done
+for i in 0 1 2; do
+  [ "/proc/$$/fd/$((7 + i))" -ef "${kept[i]}" ] && continue
+  mkdir -p "${kept[i]}"
+  mount --no-canonicalize --bind "/proc/self/fd/$((7 + i))" "${kept[i]}"
+done
+exec 7<&- 8<&- 9<&-
+# What a boot empties, wherever the temporary files of tests are.
+passing=$(mktemp -d /tmp/partita-cli.XXXXXX)
+on_exit+=('rm -r "$passing"')
 
 up h200-vm
 on_exit+=("umount -l /home /root /srv")
@@ -23,7 +29,7 @@ mig-configs:
   ones: [{devices: all, mig-enabled: true, mig-devices: {1g.18gb: 7}}]
 YAML
 printf 'version: v1\n' >/home/hooks.yaml
-cp /home/mig.yaml "$work/mig.yaml"
+cp /home/mig.yaml "$passing/mig.yaml"
 cp /home/mig.yaml /root/mig.yaml
 ln -s /home/mig.yaml /srv/link.yaml
 
@@ -36,8 +42,8 @@ for file in /home/mig.yaml /root/mig.yaml /srv/link.yaml; do
     printf '[Service]\nEnvironment="MIG_PARTED_SELECTED_CONFIG="\n' | cmp - "$work/override.conf" || fail "$file is selected"
   done
 done
-run 0 on_node "$work/nvidia-mig-parted" apply -f "$work/mig.yaml" -c ones -k /home/hooks.yaml
-complains "$work/mig.yaml" "does not outlive a boot" "/home/hooks.yaml" "home directories"
+run 0 on_node "$work/nvidia-mig-parted" apply -f "$passing/mig.yaml" -c ones -k /home/hooks.yaml
+complains "$passing/mig.yaml" "does not outlive a boot" "/home/hooks.yaml" "home directories"
 ! grep -q HOOKS "$work/override.conf" || fail "hooks that the boot cannot see are selected"
 
 # The name counts as well as what it leads to, and "..", after a link, is not the folder before it.

@@ -35,7 +35,8 @@ all_cleared
 # But what a container that lives needs stays, where runc cannot delete it.
 sed -i 's/state.json.new/state.json/' "$work/failing/runc"
 run 5 on_node env PATH="$work/failing:$PATH" partita run --image "$work/image" --gpu 0 -- bash
-until ! pgrep -f "partita run --image $work/image" >/dev/null; do :; done
+none_runs() { ! pgrep -f "partita run --image $work/image" >/dev/null; }
+until_true none_runs
 [ -n "$(find "$PARTITA_RUN_DIR" -name state.json)" ] || fail "the state of a container is gone"
 rm -r "$PARTITA_RUN_DIR"/container-*
 
@@ -44,10 +45,11 @@ rm -r "$PARTITA_RUN_DIR"/container-*
 cgroup=/sys/fs/cgroup/devices/partita-cli-$$
 mkdir "$cgroup"
 on_exit+=("rmdir $cgroup")
+none_in_it() { empty_cgroup "$cgroup" && [ -z "$(find "$cgroup" -mindepth 1 -type d)" ]; }
 ended_at() {
   run "$1" on_node env PATH="$work/engine:$PATH" bash -c 'echo $$ >"$0/cgroup.procs"; exec strace -o /dev/null -e inject="$1" "${@:2}"' \
     "$cgroup" "${@:2}"
-  until [ -z "$(cat "$cgroup/cgroup.procs")" ] && [ -z "$(find "$cgroup" -mindepth 1 -type d)" ]; do :; done
+  until_true none_in_it
   all_cleared
 }
 for at in mkdir:signal=TERM:when=1 mkdir:signal=INT:when=2 mkdir:signal=TERM:when=3 mount:signal=TERM:when=1 unshare:signal=HUP; do

@@ -30,4 +30,4 @@ run 0 limited 3 --gpu 0 -- true
 ! limited 3 --image "$work/image" --gpu 0 -- bash -c 'echo it runs' >"$work/out" 2>"$work/err" || fail "runc runs without threads"
 silent out
 all_cleared
-until [ -z "$(cat "$cgroup/cgroup.procs")" ]; do :; done
+until_true empty_cgroup "$cgroup"

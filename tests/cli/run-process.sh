@@ -51,4 +51,4 @@ run 0 on_node partita run --gpu all -- nvidia-smi -L
 run 0 on_node partita run --gpu 1 -- bash -c 'sed -n "s|.*:devices:||p" /proc/self/cgroup'
 cgroup=/sys/fs/cgroup/devices$(cat "$work/out")
 [[ $cgroup == */partita-run-* ]] || fail "not in a cgroup of its own: $cgroup"
-until [ ! -e "$cgroup" ]; do :; done
+until_true gone "$cgroup"

@@ -28,7 +28,7 @@ started bash -c 'trap "echo told; kill %1; exit 3" TERM; sleep infinity & '"$who
 kill -TERM "$pid"
 heard told
 ended 3
-until [ ! -e "$cgroup" ]; do :; done
+until_true gone "$cgroup"
 
 # Killed, while a child lives on: the cgroup stays until that ends too.
 mkfifo "$work/end"
@@ -39,7 +39,7 @@ kill -9 "$pid"
 ended 137
 [ -d "$cgroup" ] || fail "the cgroup went away under a process"
 exec {end}>&-
-until [ ! -e "$cgroup" ]; do :; done
+until_true gone "$cgroup"
 
 # Nothing of partita's stays open, and no child is there that the program does not know.
 cat >"$work/program" <<'SCRIPT'

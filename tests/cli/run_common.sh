@@ -60,6 +60,8 @@ mkdir "$work/engine"
 ln -s "$source_root/tests/containers/runc" "$work/engine/runc"
 in_image() { on_node env PATH="$work/engine:$PATH" partita run --image "$work/image" "$@"; }
 # The programs that clear up have ended, and nothing is left.
-all_cleared() {
-  until [ -z "$(ls "$PARTITA_RUN_DIR" 2>/dev/null)" ]; do :; done
-}
+all_cleared() { until_true no_run_is_left; }
+no_run_is_left() { [ -z "$(ls "$PARTITA_RUN_DIR" 2>/dev/null)" ]; }
+gone() { [ ! -e "$1" ]; }
+# empty_cgroup DIR: nothing runs in it.
+empty_cgroup() { [ -z "$(cat "$1/cgroup.procs")" ]; }

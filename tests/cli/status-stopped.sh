@@ -7,7 +7,8 @@ partita-sim fault call nvmlDeviceGetTemperature --hang --times 1 --gpu 2 --node 
 # shellcheck disable=SC2016 # the pid is of the inner shell
 on_node sh -c 'echo $$ >"$1"; exec partita status' status "$work/pid" >"$work/out" 2>"$work/err" &
 # Used up: the call is in it.
-while partita-sim fault list --node "$node" | grep -q "1 more times"; do :; done
+used_up() { ! partita-sim fault list --node "$node" | grep -q "1 more times"; }
+until_true used_up
 pid=$(<"$work/pid")
 on_exit+=("kill -CONT $pid 2>/dev/null")
 kill -STOP "$pid"

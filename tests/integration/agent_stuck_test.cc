@@ -5,7 +5,6 @@
 
 #include <filesystem>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -14,6 +13,7 @@
 #include "net/testing/fake_loop.h"
 #include "sim/state/life.h"
 #include "tests/integration/simulated_machine.h"
+#include "tests/integration/wait_for.h"
 
 namespace partita::integration {
 namespace {
@@ -150,7 +150,7 @@ TEST_F(AgentStuckTest, OnlySaysSoWhereItMayNot) {
 TEST_F(AgentStuckTest, AWaitForEventsThatNeverEndsIsSuchACall) {
   Start();
   machine_.HangCall("nvmlEventSetWait", sim::kNone, 1);
-  while (!machine_.AllHang()) std::this_thread::yield();
+  WaitFor("the wait for events to hang", [&] { return machine_.AllHang(); });
   ReplaceTheDriver();
   loop_.Advance(seconds(60));
   // Its end is not waited for longer than a stop may take.

@@ -1,6 +1,7 @@
 // What a change does when the driver does something else than it was asked, on simulated nodes.
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -89,6 +90,50 @@ TEST(ApplyFaults, APlanThatNobodyAgreedToIsNotCarriedOut) {
   EXPECT_EQ(node.Layout(0), "MIG on: 1g.5gb@5");
 }
 
+// What a person saw staying stays, also where the only other way would take it.
+TEST(ApplyFaults, ASecondPlanThatTakesWhatTheAgreedOneLeftIsNotCarriedOut) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "7g.40gb: 1"));
+  ExpectApplied(node, Some("0", "1g.5gb: 2"));
+  ASSERT_EQ(node.Layout(0), "MIG on: 1g.5gb@4, 1g.5gb@5");
+  const std::string wanted = Some("0", "1g.5gb: 1, 3g.20gb: 1");
+  service::mig::ApplyOptions options;
+  options.agreed = Planned(node, wanted);
+  node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+  const base::Result<ApplyReport> result = node.Apply(wanted, options);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_FALSE(result->applied);
+  EXPECT_FALSE(Did(node, "1g.5gb at slice 4"));
+  EXPECT_EQ(ErrorTexts(*result),
+            (Texts{"GPU 0: create GPU instance 3g.20gb at slice 0: "
+                   "nvmlDeviceCreateGpuInstanceWithPlacement: Insufficient Resources (NVML 23)",
+                   "GPU 0: plan it once more: the other plan would destroy compute instance 0 of "
+                   "1g.5gb at slice 4, which the one that was agreed to leaves there: if that may "
+                   "go, apply a layout without it first, then this one",
+                   "GPU 0: put back as it was: MIG on: 1g.5gb@4, 1g.5gb@5"}));
+  // Where nobody was shown anything, it is the way.
+  node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+  ExpectApplied(node, wanted);
+}
+
+TEST(ApplyFaults, ASecondPlanMayTakeWhatTheFirstOneMade) {
+  NodeUnderChange node("dgx-a100-40");
+  ExpectApplied(node, Some("0", "1g.5gb: 7"));
+  // It is made where one went that was shown as going, and has the id of that one.
+  const std::string wanted = Some("0", "3g.20gb: 1, 1g.5gb+me: 1");
+  service::mig::ApplyOptions options;
+  options.agreed = Planned(node, wanted);
+  node.on_step = [&](const std::string& step) {
+    if (step.find("create GPU instance 3g.20gb") == std::string::npos) return;
+    node.machine().FailCall("nvmlDeviceCreateGpuInstanceWithPlacement", 0, 23, 1);
+    node.on_step = nullptr;
+  };
+  const base::Result<ApplyReport> result = node.Apply(wanted, options);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_TRUE(Did(node, "destroy GPU instance 1g.5gb+me at slice 0"));
+  EXPECT_TRUE(result->applied);
+}
+
 TEST(ApplyFaults, AnotherUserOfWhatStaysIsNoOtherPlan) {
   NodeUnderChange node("dgx-a100-40");
   ExpectApplied(node, Some("0", "3g.20gb: 1, 1g.5gb: 1"));
@@ -160,6 +205,46 @@ INSTANTIATE_TEST_SUITE_P(
                       Made{CallFaultKind::kOtherProfile,
                            "the driver made profile 5 at slice 0 instead of 9 at slice 0"}));
 
+// How a GPU of a virtual H200 is divided by the call alone, and one compute instance in it.
+base::Result<model::ComputeInstanceId> MakeOtherCompute(NodeUnderChange& node,
+                                                        CallFaultKind kind,
+                                                        const std::string& function,
+                                                        std::optional<std::uint32_t> start) {
+  TRY(applied, node.Apply(Some("0", "7g.141gb: 1")));
+  const model::PciAddress gpu = applied.after.gpus.at(0).pci;
+  const model::GpuInstance& whole = applied.after.gpus.at(0).mig->instances.at(0);
+  hw::MigControl control(hw::MakeDriver(node.Options()));
+  TRY_VOID(control.DestroyCompute(gpu, whole.id, whole.compute_instances.at(0).id));
+  node.machine().MakeOther(kind, 0, function);
+  return control.CreateCompute(gpu, whole.id, 2, start);
+}
+
+TEST(ApplyFaults, AComputeInstanceOfAnotherProfileIsAnErrorThatSaysWhatWasMade) {
+  NodeUnderChange node("h200-vm");
+  const auto compute = MakeOtherCompute(node, CallFaultKind::kOtherProfile,
+                                        "nvmlGpuInstanceCreateComputeInstance", std::nullopt);
+  ASSERT_FALSE(compute.ok());
+  EXPECT_EQ(compute.error().ToString(), "the driver made compute instance profile 0 instead of 1");
+}
+
+TEST(ApplyFaults, AComputeInstanceAtAnotherPlaceIsAnErrorThatSaysWhatWasMade) {
+  NodeUnderChange node("h200-vm");
+  const auto compute =
+      MakeOtherCompute(node, CallFaultKind::kOtherPlace,
+                       "nvmlGpuInstanceCreateComputeInstanceWithPlacement", std::uint32_t{0});
+  ASSERT_FALSE(compute.ok());
+  EXPECT_EQ(compute.error().ToString(),
+            "the driver made compute instance profile 1 at slice 2 instead of 1 at slice 0");
+}
+
+TEST(ApplyFaults, AComputeInstanceOfAnotherSizeIsMadeAnew) {
+  NodeUnderChange node("h200-vm");
+  ExpectApplied(node, Some("0", ""));
+  node.machine().MakeOther(CallFaultKind::kOtherProfile, 0, "nvmlGpuInstanceCreateComputeInstance");
+  ExpectApplied(node, Some("0", "7g.141gb: 1"));
+  EXPECT_EQ(node.Layout(0), "MIG on: 7g.141gb@0");
+}
+
 TEST(ApplyFaults, WhatWasMadeElsewhereIsPlannedAround) {
   NodeUnderChange node("h200-vm");
   ExpectApplied(node, Some("0", ""));
@@ -178,6 +263,20 @@ TEST(ApplyFaults, WhatWasMadeInsteadGoesAgain) {
             (Texts{"GPU 0: create GPU instance 7g.141gb at slice 0: the driver made profile 19 at "
                    "slice 0 instead of 0 at slice 0",
                    "GPU 0: put back as it was: MIG on: empty"}));
+}
+
+TEST(ApplyFaults, AStopAmongInstancesThatWereToldLatePutsAllBack) {
+  NodeUnderChange node(std::string(PARTITA_TEST_NODES) + "/a100-profiles-later.yaml");
+  std::atomic<bool> stop = false;
+  node.on_step = [&](const std::string& step) {
+    if (step.find("create GPU instance") != std::string::npos) stop = true;
+  };
+  const base::Result<ApplyReport> result = node.Apply(Some("0", "1g.5gb: 7"), {}, &stop);
+  ASSERT_TRUE(result.ok()) << result.error().ToString();
+  EXPECT_TRUE(Did(node, "create GPU instance 1g.5gb"));
+  EXPECT_EQ(ErrorTexts(*result),
+            (Texts{"stopped before it was done", "GPU 0: put back as it was: MIG off"}));
+  EXPECT_EQ(node.Layout(0), "MIG off");
 }
 
 TEST(ApplyFaults, AModeThatWaitsForAResetOrARebootIsPending) {

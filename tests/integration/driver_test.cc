@@ -20,6 +20,7 @@
 #include "hw/inventory_reader.h"
 #include "hw/mig_control.h"
 #include "tests/integration/simulated_machine.h"
+#include "tests/integration/wait_for.h"
 
 namespace partita::integration {
 namespace {
@@ -33,14 +34,6 @@ using hw::nvml::Session;
 using std::chrono::milliseconds;
 
 constexpr std::chrono::minutes kPatient(10);
-
-void WaitFor(const char* what, const std::function<bool()>& condition) {
-  const auto limit = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (!condition()) {
-    ASSERT_LT(std::chrono::steady_clock::now(), limit) << what;
-    std::this_thread::yield();
-  }
-}
 
 hw::ReaderOptions Options(const SimulatedMachine& machine) {
   hw::ReaderOptions options = machine.Options();

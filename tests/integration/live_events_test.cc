@@ -3,7 +3,6 @@
 #include "hw/nvml/events.h"
 
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -133,7 +132,7 @@ TEST_F(EventsTest, BeginsInNoSessionThatIsToClose) {
     const std::vector<hw::nvml::CallAt> running = driver_->Running();
     return running.size() == 1 && running[0].function == "nvmlEventSetCreate";
   };
-  while (!is_made()) std::this_thread::yield();
+  WaitFor("the set of events to be in the making", is_made);
   std::optional<bool> closed;
   driver_->SubmitReopen(
       60s, [&](const base::Result<void>& end) { Post([&closed, ok = end.ok()] { closed = ok; }); });

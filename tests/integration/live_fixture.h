@@ -12,6 +12,7 @@
 #include "net/testing/fake_loop.h"
 #include "service/inventory/live.h"
 #include "tests/integration/simulated_machine.h"
+#include "tests/integration/wait_for.h"
 
 namespace partita::integration {
 
@@ -44,6 +45,11 @@ class LiveTest : public ::testing::Test {
     return live_->current()->inventory.gpus.at(number);
   }
   [[nodiscard]] std::size_t StaleCount() const { return live_->current()->stale.size(); }
+  void UntilNoneIsStale() {
+    WaitFor(
+        "every GPU to answer again", [&] { return StaleCount() == 0; },
+        [&] { Look({hw::nvml::Part::kModes}); });
+  }
 
   SimulatedMachine machine_;
   net::testing::FakeLoop loop_;

@@ -5,7 +5,6 @@
 #include <fstream>
 #include <set>
 #include <string>
-#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -120,7 +119,7 @@ TEST_F(LiveTest, OneThatHangsDelaysNobodyAndIsShownAsItWas) {
   EXPECT_EQ(Gpu(3).faults.at(0).kind, model::FaultKind::kHung);
 
   machine_.ClearCallFaults();
-  while (StaleCount() > 0) Look(kShape);
+  UntilNoneIsStale();
   EXPECT_TRUE(Gpu(3).faults.empty());
   EXPECT_EQ(Gpu(3).compute_mode, before.compute_mode);
 }
@@ -138,7 +137,7 @@ TEST_F(LiveTest, WhatALateOneMissedIsReadWhenItIsBack) {
   live_->Look({Part::kModes, Part::kInstances});
   loop_.RunUntilIdle();
   machine_.ClearCallFaults();
-  while (driver_->lanes() > 0) std::this_thread::yield();
+  WaitFor("the driver's calls to end", [&] { return driver_->lanes() == 0; });
   loop_.RunUntilIdle();
   Look({});
   Look({});
@@ -164,7 +163,7 @@ TEST_F(PatientLiveTest, ThoseThatComeBackTogetherAreOneSnapshot) {
   loop_.Advance(20ms);
   EXPECT_EQ(published, 0);
   machine_.ClearCallFaults();
-  while (driver_->lanes() > 0) std::this_thread::yield();
+  WaitFor("the driver's calls to end", [&] { return driver_->lanes() == 0; });
   loop_.RunUntilIdle();
   EXPECT_EQ(published, 1);
   EXPECT_TRUE(Gpu(3).mig->enabled && Gpu(5).mig->enabled);
@@ -289,9 +288,9 @@ TEST_F(LiveTest, OneThatAnswersLaterHasItsLinks) {
   live_->Look(Parts::All());
   loop_.RunUntil([&] { return StaleCount() == 1; });
   machine_.ClearCallFaults();
-  while (StaleCount() > 0) Look(kShape);
+  UntilNoneIsStale();
   const auto pairs = [&] { return live_->current()->inventory.links.size(); };
-  while (pairs() == 0) loop_.RunUntil([&] { return pairs() > 0; });
+  loop_.RunUntil([&] { return pairs() > 0; });
   Look(kShape);
   loop_.RunUntil([&] { return pairs() >= std::size_t{8 * 7 / 2}; });
 

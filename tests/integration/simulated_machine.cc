@@ -168,12 +168,14 @@ void SimulatedMachine::KeepModePending(std::uint32_t gpu, std::uint32_t code, st
   AddCallFault(fault, "nvmlDeviceSetMigMode");
 }
 
-void SimulatedMachine::MakeOther(sim::CallFaultKind kind, std::uint32_t gpu, std::uint32_t times) {
+void SimulatedMachine::MakeOther(sim::CallFaultKind kind,
+                                 std::uint32_t gpu,
+                                 const std::string& function) {
   sim::CallFault fault{};
   fault.kind = kind;
   fault.gpu = gpu;
-  fault.remaining = times;
-  AddCallFault(fault, "nvmlDeviceCreateGpuInstanceWithPlacement");
+  fault.remaining = 1;
+  AddCallFault(fault, function);
 }
 
 void SimulatedMachine::AddCallFault(const sim::CallFault& fault, const std::string& function) {

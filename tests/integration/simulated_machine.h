@@ -54,8 +54,10 @@ class SimulatedMachine {
   [[nodiscard]] bool AllHang() const;
   // The next changes of MIG mode stay pending, for this reason.
   void KeepModePending(std::uint32_t gpu, std::uint32_t code, std::uint32_t times = 0);
-  // The next GPU instance is made at another place (or of another profile) than asked.
-  void MakeOther(sim::CallFaultKind kind, std::uint32_t gpu, std::uint32_t times = 1);
+  // The next instance that this call makes is at another place (or of another profile) than asked.
+  void MakeOther(sim::CallFaultKind kind,
+                 std::uint32_t gpu,
+                 const std::string& function = "nvmlDeviceCreateGpuInstanceWithPlacement");
   void ClearCallFaults();
 
  private:

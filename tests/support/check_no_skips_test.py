@@ -58,6 +58,10 @@ class CheckNoSkips(unittest.TestCase):
         status, lines = self.check(UNITTEST_SKIPS)
         self.assertEqual((status, lines[0]), (1, "skipped: python: OK (skipped=2)"))
 
+    def test_what_was_never_registered_is_named_and_no_failure(self):
+        told = 'file(WRITE "${CMAKE_BINARY_DIR}/not-registered.txt" "cli/two: no cgroup v1 here\\n")\n'
+        self.assertEqual(self.check(told), (0, ["not registered here: cli/two: no cgroup v1 here"]))
+
     def test_elsewhere_it_is_said_and_no_failure(self):
         status, lines = self.check(SCRIPT_SKIPS, ci="")
         self.assertEqual((status, len(lines)), (0, 2))

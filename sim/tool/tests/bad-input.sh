@@ -45,7 +45,9 @@ complains 'did you mean "nvmlDeviceGetName"?'
 refused 2 'give one of --fail, --slow, --hang, --activation and --other' fault call nvmlDeviceGetName
 refused 2 'only one of --fail, --slow, --hang, --activation and --other' fault call nvmlDeviceGetName --hang --slow 5
 refused 2 '--activation is for nvmlDeviceSetMigMode alone' fault call nvmlDeviceGetName --activation IN_USE
-refused 2 '--other is for nvmlDeviceCreateGpuInstanceWithPlacement alone' fault call '*' --other place
+refused 2 '--other place is for nvmlDeviceCreateGpuInstanceWithPlacement, nvmlGpuInstanceCreateComputeInstanceWithPlacement alone' \
+  fault call nvmlGpuInstanceCreateComputeInstance --other place
+refused 2 'nvmlGpuInstanceCreateComputeInstance alone' fault call '*' --other profile
 refused 2 'unknown value "LOST"' fault call nvmlDeviceGetName --fail LOST
 refused 2 'no NVML error has the number 31' fault call nvmlDeviceGetName --fail 31
 refused 2 'no fault 7' fault clear 7

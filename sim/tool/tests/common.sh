@@ -11,15 +11,6 @@ take_all_down() {
   done
 }
 
-# until_true COMMAND…: polls it, at most half a minute. No fixed waiting: it goes on at once when true.
-until_true() {
-  local deadline=$((SECONDS + 30))
-  until "$@"; do
-    [ "$SECONDS" -lt "$deadline" ] || fail "never became true: $*"
-    read -rt 0.02 <> <(:) || true
-  done
-}
-
 # What follows in the script needs unshare(1) to make mounts of its own, which it cannot in a chroot
 # whose root is no mount point.
 need_own_mounts() {

@@ -31,7 +31,7 @@ wait "$inside" || true
 sleep 1000 &
 kill_at_exit $!
 # Until then it is a bash.
-until grep -qx sleep "/proc/$!/comm"; do :; done
+until_true grep -qx sleep "/proc/$!/comm"
 run 0 partita-sim workload start --gpu 0 --pid $!
 run 4 partita-sim down
 complains "held by workload 0 on GPU 0 (pid $!, sleep)"

@@ -1,6 +1,7 @@
 #include "service/mig/apply.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -35,6 +36,29 @@ void TakeAway(const model::PlacedInstance& place, model::Mig& mig) {
   if (place.profile >= mig.profiles.size()) return;
   std::erase_if(mig.profiles[place.profile].placements,
                 [&](const model::Placement& each) { return each.start == place.start; });
+}
+
+// A GPU instance, or a compute instance of one.
+using Part = std::pair<model::GpuInstanceId, std::optional<model::ComputeInstanceId>>;
+
+std::optional<Part> DestroyedBy(const model::PlanStep& step) {
+  if (step.kind == model::StepKind::kDestroyInstance) return Part(*step.instance, std::nullopt);
+  if (step.kind == model::StepKind::kDestroyCompute) return Part(*step.instance, step.compute);
+  return std::nullopt;
+}
+
+// What is on a GPU and stays there while these steps are done.
+std::set<Part> Staying(const model::Gpu& gpu, const std::vector<model::PlanStep>& steps) {
+  std::set<Part> parts;
+  if (!gpu.mig) return parts;
+  for (const model::GpuInstance& instance : gpu.mig->instances) {
+    parts.emplace(instance.id, std::nullopt);
+    for (const model::ComputeInstance& compute : instance.compute_instances)
+      parts.emplace(instance.id, compute.id);
+  }
+  for (const model::PlanStep& step : steps)
+    if (const std::optional<Part> part = DestroyedBy(step)) parts.erase(*part);
+  return parts;
 }
 
 // Worth a second plan: the place may be the reason. Not what somebody uses, nor what hangs.
@@ -73,6 +97,7 @@ class Application {
       reports_.push_back({works_.back().gpu});
       before_.push_back(AsItIs(*FindGpu(look_, outcome.gpu)));
       later_.push_back(std::get<model::GpuPlan>(outcome.plan).instances_later);
+      staying_.push_back(Staying(*FindGpu(look_, outcome.gpu), works_.back().steps));
     }
     if (!works_.empty()) {
       // A mode must not be left waiting for a reset that cannot come.
@@ -119,7 +144,8 @@ class Application {
   bool MakeInstances() {
     if (std::find(later_.begin(), later_.end(), true) == later_.end()) return true;
     const base::Result<NodeGoal> goal = Goal();
-    for (std::size_t i = 0; i < works_.size(); ++i) {
+    bool finished = true;
+    for (std::size_t i = 0; i < works_.size() && finished; ++i) {
       GpuWork& work = works_[i];
       if (!later_[i] || work.failure || work.mode_pending) continue;
       if (!goal.ok()) {
@@ -138,16 +164,16 @@ class Application {
         continue;
       }
       std::vector<GpuWork> rest = {MakeWork(plan.gpus.front())};
-      const bool finished = carry_out_.Run(rest, stop_);
+      finished = carry_out_.Run(rest, stop_);
       if (rest.front().failure) {
         // Its places are of the new geometry.
         work.geometry = rest.front().geometry;
         work.failure = rest.front().failure;
       }
-      if (!finished) return false;
     }
+    // Also when it was stopped: who goes back must see what was made.
     look_ = reader_.Read();
-    return true;
+    return finished;
   }
 
   // Once more, without the places at which something could not be created. True unless it was
@@ -160,6 +186,7 @@ class Application {
       if (!plan || plan->Refused() || plan->Blocked()) continue;
       std::vector<GpuWork> again;
       if (!plan->gpus.empty()) again.push_back(MakeWork(plan->gpus.front()));
+      if (!again.empty() && !IsAgreedTo(i, again.front())) continue;
       const bool finished = carry_out_.Run(again, stop_);
       look_ = reader_.Read();
       const bool failed = !again.empty() && again.front().failure;
@@ -171,6 +198,27 @@ class Application {
       if (!finished) return false;
     }
     return true;
+  }
+
+  // A second plan may place what comes elsewhere, and destroy what the first one made, but what
+  // somebody was shown as staying stays.
+  bool IsAgreedTo(std::size_t i, const GpuWork& again) {
+    if (!options_.agreed) return true;
+    const auto takes =
+        std::find_if(again.steps.begin(), again.steps.end(), [&](const model::PlanStep& step) {
+          const std::optional<Part> part = DestroyedBy(step);
+          return part && staying_[i].contains(*part);
+        });
+    if (takes == again.steps.end()) return true;
+    NoteFailure(i);
+    works_[i].failure = StepFailure{
+        "plan it once more",
+        base::MakeError(base::ErrorCode::kConflict,
+                        "the other plan would {}, which the one that was agreed to leaves there",
+                        ToString(again.geometry, *takes))
+            .WithHint("if that may go, apply a layout without it first, then this one"),
+        std::nullopt};
+    return false;
   }
 
   std::optional<NodePlan> PlanAround(const GpuWork& work) const {
@@ -289,7 +337,8 @@ class Application {
   std::vector<GpuWork> works_;
   std::vector<GpuTarget> before_;  // of each work: what to go back to
   std::vector<bool> later_;        // of each work: its instances can be planned once its mode is on
-  std::vector<GpuReport> reports_;  // of each work
+  std::vector<std::set<Part>> staying_;  // of each work: what its plan leaves there
+  std::vector<GpuReport> reports_;       // of each work
   bool stopped_ = false;
 };
 

@@ -24,7 +24,8 @@ using ChangeGate = std::function<base::Result<void>(const model::Inventory& node
 struct ApplyOptions {
   bool skip_reset = false;  // modes that need a reset stay pending
   bool mode_only = false;   // instances are left as they are, except on GPUs whose mode changes
-  // What somebody was shown and agreed to (AllSteps): anything else is not done.
+  // What somebody was shown and agreed to (AllSteps): nothing else is begun, and what it leaves
+  // stays.
   std::optional<std::vector<GpuSteps>> agreed = std::nullopt;
   model::PinnedParts pinned = {};  // that somebody was given: they stay as they are
   // Asked once, when something is to be done: after the plan and the agreement, before the first
@@ -47,11 +48,12 @@ using NodeGoalFn = std::function<base::Result<NodeGoal>(const model::Inventory&)
 // needs closed.
 //
 // GPUs are independent: where a create fails, that GPU is planned once more without the place that
-// failed, then put back as it was; the others are finished. A GPU whose call was given up is left
-// alone from there on, since the call may still run, and reported as unknown. `stop` ends it after
-// the current driver call, or a reset while it waits, also while it plans a GPU once more, and puts
-// back every GPU that was changed; the way back itself goes to its end. Nothing is kept between
-// calls: whatever a killed one left behind is where the next one starts from.
+// failed (though never so that it takes what the agreed plan leaves), then put back as it was; the
+// others are finished. A GPU whose call was given up is left alone from there on, since the call
+// may still run, and reported as unknown. `stop` ends it after the current driver call, or a reset
+// while it waits, also while it plans a GPU once more, and puts back every GPU that was changed;
+// the way back itself goes to its end. Nothing is kept between calls: whatever a killed one left
+// behind is where the next one starts from.
 //
 // The caller holds the changing lock (lock.h).
 [[nodiscard]] base::Result<ApplyReport> Apply(hw::InventoryReader& reader,
