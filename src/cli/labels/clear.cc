@@ -162,7 +162,8 @@ base::Command LabelsClearCommand() {
           "--taint names it and partita has written the node's taints.\n\n"
           "Where an agent still runs it writes all of them again: remove it first. A NodeFeature "
           "object goes with the DaemonSet that owns it; files on nodes stay.\n\n"
-          "The account needs nodes list and patch, and nodes/status patch; where a node is named, or "
+          "The account needs nodes list and patch, and nodes/status patch; where a node is named, "
+          "or "
           "with --taint, nodes get too.",
       .options = {{.name = "all", .help = "every node of the cluster"},
                   {.name = "taint",
