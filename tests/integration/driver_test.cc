@@ -189,6 +189,19 @@ std::pair<int, int> OpenedAndClosed(const std::string& log) {
   return count;
 }
 
+TEST(Driver, ASessionThatMustCloseWaitsForNoOtherJob) {
+  const SimulatedMachine machine("h200-vm");
+  const std::string log = machine.root() + "/calls";
+  setenv("PARTITA_SIM_CALLS", log.c_str(), 1);
+  const auto driver = hw::MakeDriver(Options(machine));
+  const HangingJob job;
+  EXPECT_EQ(driver->Run("gpu 0", kImpatient, job.Job()).outcome, Outcome::kHung);
+  unsetenv("PARTITA_SIM_CALLS");
+  EXPECT_FALSE(driver->Reopen(1).ok());
+  job.LetGo();
+  WaitFor("its end", [&] { return OpenedAndClosed(log) == std::pair<int, int>{1, 1}; });
+}
+
 void ExpectTheLastCallClosesTheSession() {
   const SimulatedMachine machine("h200-vm");
   const std::string log = machine.root() + "/calls";
