@@ -85,6 +85,8 @@ class Ear final : public net::rpc::Http2::User {
     http2_->Flush();
   }
   ~Ear() override { Leave(); }
+  Ear(const Ear&) = delete;
+  Ear& operator=(const Ear&) = delete;
   void Leave() { http2_->Close(); }
   // What it heard, one after the other.
   [[nodiscard]] const std::string& heard() const { return heard_; }

@@ -24,46 +24,53 @@ Cost CostOf(const Load& load, config::SharePolicy policy) {
   return {};
 }
 
+// Of all GPUs, or of all devices.
+class Loads {
+ public:
+  Loads(const std::vector<Spot>& spots, std::size_t Spot::*which, config::SharePolicy policy)
+      : which_(which), policy_(policy) {
+    for (const Spot& spot : spots) {
+      if (spot.*which_ >= loads_.size()) loads_.resize(spot.*which_ + 1);
+      Load& load = loads_[spot.*which_];
+      load.taken += spot.free ? 0 : 1;
+      load.ours += spot.required ? 1 : 0;
+    }
+    for (const Load& load : loads_) costs_.push_back(CostOf(load, policy_));
+  }
+  [[nodiscard]] const Cost& Of(const Spot& spot) const { return costs_[spot.*which_]; }
+  // Only what is picked changes its cost.
+  void Pick(const Spot& spot) {
+    Load& load = loads_[spot.*which_];
+    ++load.taken;
+    ++load.picked;
+    ++load.ours;
+    costs_[spot.*which_] = CostOf(load, policy_);
+  }
+
+ private:
+  std::size_t Spot::*which_;
+  config::SharePolicy policy_;
+  std::vector<Load> loads_;
+  std::vector<Cost> costs_;
+};
+
 }  // namespace
 
 Spread ChooseSpots(const std::vector<Spot>& spots, config::SharePolicy policy, std::size_t count) {
-  std::size_t gpus = 0;
-  std::size_t devices = 0;
-  for (const Spot& spot : spots) {
-    gpus = std::max(gpus, spot.gpu + 1);
-    devices = std::max(devices, spot.device + 1);
-  }
-  std::vector<Load> gpu_loads(gpus), device_loads(devices);
+  Loads gpus(spots, &Spot::gpu, policy), devices(spots, &Spot::device, policy);
   std::vector<std::size_t> free;
-  for (std::size_t i = 0; i < spots.size(); ++i) {
+  for (std::size_t i = 0; i < spots.size(); ++i)
     if (spots[i].free && !spots[i].barred) free.push_back(i);
-    for (Load* load : {&gpu_loads[spots[i].gpu], &device_loads[spots[i].device]}) {
-      load->taken += spots[i].free ? 0 : 1;
-      load->ours += spots[i].required ? 1 : 0;
-    }
-  }
-  // Only what is picked changes its cost.
-  std::vector<Cost> gpu_costs, device_costs;
-  for (const Load& load : gpu_loads) gpu_costs.push_back(CostOf(load, policy));
-  for (const Load& load : device_loads) device_costs.push_back(CostOf(load, policy));
   const auto cheaper = [&](const Spot& a, const Spot& b) {
-    const Cost& of_a = gpu_costs[a.gpu];
-    const Cost& of_b = gpu_costs[b.gpu];
-    return of_a != of_b ? of_a < of_b : device_costs[a.device] < device_costs[b.device];
+    return gpus.Of(a) != gpus.Of(b) ? gpus.Of(a) < gpus.Of(b) : devices.Of(a) < devices.Of(b);
   };
   Spread result;
   while (result.spots.size() < count && !free.empty()) {
     auto best = free.begin();
     for (auto each = free.begin(); each != free.end(); ++each, ++result.steps)
       if (cheaper(spots[*each], spots[*best])) best = each;
-    const Spot& spot = spots[*best];
-    for (Load* load : {&gpu_loads[spot.gpu], &device_loads[spot.device]}) {
-      ++load->taken;
-      ++load->picked;
-      ++load->ours;
-    }
-    gpu_costs[spot.gpu] = CostOf(gpu_loads[spot.gpu], policy);
-    device_costs[spot.device] = CostOf(device_loads[spot.device], policy);
+    gpus.Pick(spots[*best]);
+    devices.Pick(spots[*best]);
     result.spots.push_back(*best);
     free.erase(best);
   }
