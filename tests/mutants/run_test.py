@@ -102,6 +102,15 @@ class Run(unittest.TestCase):
         done = self.run_on(mutant("three", "^large$", "-gt 3000", "-gt 1"))
         self.expect(done, 0, "ok   three: large noticed", "1 passed, 0 failed")
 
+    def test_whoever_works_on_the_tree_meanwhile_does_not_change_the_run(self):
+        changes = f"echo 'size() {{ echo small; }}' >{self.tree}/product.sh\n"
+        (self.tree / "small_test.sh").write_text(changes + TESTS["small_test.sh"], encoding="utf-8")
+        both = mutant("one", "^small$", "-lt 10", "-lt 5") + mutant("two", "^large$", "-lt 10", "-lt 20")
+        self.expect(
+            self.run_on(both, words=["--quick"]), 0, "ok   one: small noticed", "ok   two: large noticed",
+            "2 passed, 0 failed",
+        )
+
     def test_a_text_that_is_no_longer_there_is_an_error(self):
         done = self.run_on(mutant("stale", "^small$", "-lt 11 ]", "-lt 9 ]"), words=["--list"])
         self.assertEqual(done.returncode, 2)
