@@ -309,6 +309,7 @@ TEST_F(EndpointTest, TheNewestStreamOfKubeletsIsTheOneThatCounts) {
   loop_.Advance(seconds(1));
   loop_.RunUntilIdle();
   kubelet_->GoesOn();
+  kubelet_->GoesOn();
   loop_.RunUntil([this] { return TimesListened() == 2; });
   EXPECT_EQ(changes_, 1);
   kubelet_->LeavesOlderStreams();
@@ -325,9 +326,9 @@ TEST_F(EndpointTest, TheNewestStreamOfKubeletsIsTheOneThatCounts) {
 TEST_F(EndpointTest, ARegistrationThatIsGivenUpWhileKubeletListensIsNoFailure) {
   kubelet_.emplace(loop_, scratch_.path());
   GiveUp();
-  kubelet_->GoesOn();
-  kubelet_->Hangs(true);
   loop_.Advance(seconds(1));
+  loop_.RunUntilIdle();
+  kubelet_->GoesOn();
   loop_.RunUntil([this] { return TimesListened() == 1; });
   lines_.clear();
   loop_.Advance(seconds(6));

@@ -41,10 +41,11 @@ class Kubelet {
   }
 
   void Hangs(bool hangs) { hangs_ = hangs; }
-  // What hung goes on, whether or not anybody waits for it still.
+  // With the oldest that hangs, whether or not anybody waits for it still.
   void GoesOn() {
-    hangs_ = false;
-    for (const auto& call : std::exchange(hanging_, {})) Registering(call);
+    const auto call = hanging_.front();
+    hanging_.erase(hanging_.begin());
+    Take(call);
   }
   void Listens(bool listens) { listens_ = listens; }
   void LeavesStream() { plugin_->Close(); }
@@ -54,10 +55,12 @@ class Kubelet {
 
  private:
   void Registering(const std::shared_ptr<net::rpc::Call>& call) {
-    if (hangs_) {
+    if (hangs_)
       hanging_.push_back(call);
-      return;
-    }
+    else
+      Take(call);
+  }
+  void Take(const std::shared_ptr<net::rpc::Call>& call) {
     if (plugin_ != nullptr) older_.push_back(std::move(plugin_));
     plugin_ = std::make_unique<net::rpc::Channel>(loop_, "plugin", directory_ + "/nvidia-gpu.sock");
     plugin_->Call(std::string(kGetOptions), "", std::chrono::seconds(10),
