@@ -4,6 +4,7 @@ holds what. gRPC is that of tests/cli/kubelet.py, which nobody here wrote."""
 import dataclasses
 import os
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -67,12 +68,56 @@ class Stream:
         self._ended(self)
 
 
+# Of HPACK's static table: POST, http; then names by it, or as they are.
+HEADERS = b"".join((
+    b"\x83\x86\x04", bytes([len(PLUGIN) + 12]), f"{PLUGIN}ListAndWatch".encode(), b"\x01\x09localhost",
+    b"\x00\x0ccontent-type\x10application/grpc",
+))
+# A call of ListAndWatch whole: preface, SETTINGS, HEADERS and the empty message in DATA.
+LISTEN = b"".join((
+    b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", bytes(3), b"\x04\x00", bytes(4),
+    len(HEADERS).to_bytes(3, "big"), b"\x01\x04\x00\x00\x00\x01", HEADERS,
+    b"\x00\x00\x05\x00\x01\x00\x00\x00\x01", bytes(5),
+))
+CONNECT = "import socket, sys; socket.socket(fileno=int(sys.argv[1])).connect(sys.argv[2])"
+
+
+class Tool:
+    """A ListAndWatch of a program that is not kubelet: another process has connected it, and by that they differ."""
+
+    def __init__(self, path):
+        self._socket = socket.socket(socket.AF_UNIX)
+        descriptor = self._socket.fileno()
+        subprocess.run(
+            [sys.executable, "-I", "-S", "-c", CONNECT, str(descriptor), path],
+            pass_fds=[descriptor], stderr=subprocess.DEVNULL, check=False, timeout=60,
+        )
+        try:
+            self._socket.sendall(LISTEN)
+        except OSError:
+            pass  # the resource has gone
+
+    @property
+    def open(self):
+        try:
+            while self._socket.recv(1 << 16, socket.MSG_DONTWAIT):
+                pass
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    def close(self):
+        self._socket.close()
+
+
 class RandomKubelet:
     def __init__(self, folder):
         self.folder = folder
         self.pods = {}
         self.trouble = None  # of PodResources: "refused" or "garbage"
-        self.beside = []  # streams that kubelet never has: a second, a third
+        self.beside = []  # streams of others: a second, a third
         self.asked = 0  # PodResources
         self._lock = threading.RLock()
         self._streams = {}  # by resource: the one of the newest registration
@@ -230,8 +275,7 @@ class RandomKubelet:
         ]
 
     def watch_beside(self, resource):
-        channel = protocol.dial(self.folder, self._endpoints[resource])
-        self.beside.append(Stream(channel, lambda _: None, lambda _: None))
+        self.beside.append(Tool(os.path.join(self.folder, "device-plugins", self._endpoints[resource])))
 
     def speak_nonsense(self, resource, data):
         """Bytes to the plugin's socket that are no HTTP/2, and nobody who reads an answer."""

@@ -95,14 +95,15 @@ class Operations:
         begin = time.monotonic()
         preferred = self.random.random() < 0.6
         required = self.random.sample(available, self.random.randrange(size + 1)) if self.random.random() < 0.3 else []
+        offered = self.offered() if preferred else None
         try:
             ids = self.prefer(resource, available, required, size) if preferred else self.random.sample(available, size)
             cut = self.random.randrange(1, size) if size > 1 and self.random.random() < 0.2 else size
             containers = [part for part in (ids[:cut], ids[cut:]) if part]
             answers = self.kubelet.allocate(resource, containers)
         except grpc.RpcError as error:
-            right = preferred and self.could_give(available, required, size)
-            return self.refused(resource, available, error, begin, right)
+            right = self.could_give(available, required, size)
+            return self.refused(resource, available, error, begin, offered if right else None)
         self._serial += 1
         seen = time.monotonic() + self.random.choice([0, 0, 0, 0.5, 2])
         pod = Pod(f"pod-{self._serial}", resource, ids, seen, self.cut())
@@ -126,13 +127,19 @@ class Operations:
         left = [one for one in available if one == whole(one)]
         return size == 1 or (len(left) >= size and set(required) <= set(left))
 
-    def refused(self, resource, ids, error, begin, right=False):
-        """kubelet was told so, or is soon: what it is shown as healthy it gets. right: what was asked for was preferred
-        by the agent and could be given, so that nothing may be wrong with how many there are."""
+    def offered(self):
+        """What the agent goes by when it prefers and allocates: its configuration, and which devices there are. On a
+        busy machine another one may come into force between the two, however long ago it was written."""
+        report = self.control().call("plugin.report")["report"]
+        resources = {one["name"]: [one["shared"], sorted(each["id"] for each in one["devices"])]
+                     for one in report["resources"]}
+        return report["config"], resources
+
+    def refused(self, resource, ids, error, begin, offered=None):
+        """kubelet was told so, or is soon: what it is shown as healthy it gets. offered: by an agent that offered
+        this, what was asked for was preferred and could be given: nothing may be wrong with how many there are."""
         said = f"{error.code().name}: {error.details()}"
-        # Between the two questions another configuration may have come into force.
-        settled = time.monotonic() - self._configured_at > 3
-        if "maximum request size for shared resources" in said and not (right and settled):
+        if "maximum request size for shared resources" in said and not (offered and offered == self.offered()):
             return said
         if not self.is_told(resource, ids, begin):
             raise Failure(f"{resource}: one of {ids} was refused and is healthy: {said}")
@@ -392,7 +399,10 @@ class Operations:
             time.sleep(0.01)
 
     def state(self):
-        return Control(os.path.join(self.node.environment["PARTITA_RUN_DIR"], "agent.sock")).call("agent.state")
+        return self.control().call("agent.state")
+
+    def control(self):
+        return Control(os.path.join(self.node.environment["PARTITA_RUN_DIR"], "agent.sock"))
 
     def kill_agent(self):
         self.arrive()

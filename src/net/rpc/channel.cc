@@ -70,6 +70,7 @@ class Channel::Calls : public std::enable_shared_from_this<Channel::Calls> {
   };
   void Begin(Order order);
   void Close();
+  [[nodiscard]] pid_t peer() const { return peer_; }
   // The channel is destroyed: nobody hears of answers any more.
   void Abandon() {
     abandoned_ = true;
@@ -91,6 +92,7 @@ class Channel::Calls : public std::enable_shared_from_this<Channel::Calls> {
   std::string name_;
   std::string path_;
   bool abandoned_ = false;
+  pid_t peer_ = 0;
   // The last one takes new calls; those before it end theirs.
   std::list<std::shared_ptr<Connection>> connections_;
 };
@@ -106,6 +108,7 @@ class Channel::Calls::Connection final : public Http2::User,
     http2_->Start();
   }
   [[nodiscard]] bool usable() const { return http2_->usable(); }
+  [[nodiscard]] pid_t peer() const { return http2_->peer(); }
   void Close() { http2_->Close(); }
   // False: not on this connection.
   bool Begin(Order& order);
@@ -289,6 +292,7 @@ base::Result<std::shared_ptr<Channel::Calls::Connection>> Channel::Calls::Usable
   auto connection = std::make_shared<Connection>(*this);
   connections_.push_back(connection);
   connection->Start(std::move(fd));
+  peer_ = connection->peer();
   return connection;
 }
 
@@ -321,5 +325,6 @@ void Channel::Call(std::string method, std::string request, Duration deadline, A
 }
 
 void Channel::Close() { calls_->Close(); }
+pid_t Channel::peer() const { return calls_->peer(); }
 
 }  // namespace partita::net::rpc

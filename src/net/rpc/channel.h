@@ -1,6 +1,8 @@
 // Calls of somebody else's gRPC server on a unix socket, from the loop.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -28,6 +30,10 @@ class Channel {
   void Call(std::string method, std::string request, Duration deadline, Answer answer);
   // Calls under way: kUnavailable. The next call connects again.
   void Close();
+
+  // The pid of whoever listens, as of the last connection. 0: none was made, or its pid is unknown,
+  // as of one in another PID namespace.
+  [[nodiscard]] pid_t peer() const;
 
   // An answer of more bytes is refused: kInvalid.
   std::size_t most_answer = std::size_t{64} << 20;

@@ -36,6 +36,13 @@ std::vector<nghttp2_nv> ToNv(const Headers& headers) {
   return nv;
 }
 
+pid_t PeerOf(const base::UniqueFd& fd) {
+  ucred credentials{};
+  socklen_t size = sizeof(credentials);
+  const int told = getsockopt(fd.get(), SOL_SOCKET, SO_PEERCRED, &credentials, &size);
+  return told == 0 ? credentials.pid : 0;
+}
+
 std::string_view Text(const std::uint8_t* bytes, std::size_t size) {
   return {reinterpret_cast<const char*>(bytes), size};
 }
@@ -148,6 +155,7 @@ std::shared_ptr<Http2> Http2::Make(
 
 Http2::Http2(Loop& loop, const std::string& name, base::UniqueFd fd, Side side, User& user)
     : fd_(std::move(fd)),
+      peer_(PeerOf(fd_)),
       side_(side),
       user_(user),
       watch_(loop.NewWatch(name, fd_.get())),

@@ -2,6 +2,8 @@
 // socket, its limits and the order of calls.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -96,6 +98,8 @@ class Http2 : public std::enable_shared_from_this<Http2> {
   [[nodiscard]] bool closed() const { return !fd_.valid(); }
   // Another request can begin here: the peer has not said goodbye.
   [[nodiscard]] bool usable() const;
+  // Whoever connected, or listens: its pid. 0: unknown, as of one in another PID namespace.
+  [[nodiscard]] pid_t peer() const { return peer_; }
   // Anything at all came since the connection began.
   [[nodiscard]] std::uint64_t received() const { return received_; }
 
@@ -108,6 +112,7 @@ class Http2 : public std::enable_shared_from_this<Http2> {
   bool Write();
 
   base::UniqueFd fd_;
+  pid_t peer_;
   Side side_;
   User& user_;
   std::unique_ptr<Watch> watch_;

@@ -45,6 +45,8 @@ class Stream {
   virtual ~Stream() = default;
 
   [[nodiscard]] virtual const std::string& request() const = 0;
+  // The pid of whoever made the connection. 0: unknown, as of one in another PID namespace.
+  [[nodiscard]] virtual pid_t peer() const = 0;
   // Takes the place of a message that nobody began to send: the newest counts. Nothing happens once
   // it is closed.
   virtual void Publish(std::string message) = 0;

@@ -77,10 +77,16 @@ class ServerConnection::OneCall final : public Call {
 
 class ServerConnection::OneStream final : public Stream {
  public:
-  OneStream(std::weak_ptr<ServerConnection> connection, std::int32_t id, std::string request)
-      : connection_(std::move(connection)), id_(id), request_(std::move(request)) {}
+  OneStream(const std::shared_ptr<ServerConnection>& connection,
+            std::int32_t id,
+            std::string request)
+      : connection_(connection),
+        id_(id),
+        request_(std::move(request)),
+        peer_(connection->http2_->peer()) {}
 
   [[nodiscard]] const std::string& request() const override { return request_; }
+  [[nodiscard]] pid_t peer() const override { return peer_; }
   void Publish(std::string message) override {
     const std::shared_ptr<ServerConnection> connection = connection_.lock();
     if (!closed_ && connection) connection->Publish(id_, std::move(message));
@@ -105,6 +111,7 @@ class ServerConnection::OneStream final : public Stream {
   std::weak_ptr<ServerConnection> connection_;
   std::int32_t id_;
   std::string request_;
+  pid_t peer_;
   Task task_;
   bool closed_ = false;
 };
@@ -244,7 +251,7 @@ void ServerConnection::Serve(std::int32_t id) {
     return served(std::make_shared<OneCall>(weak_from_this(), id, std::move(request)));
   }
   const Server::ServedStream served = methods_->streams.find(exchange->method)->second;
-  const auto stream = std::make_shared<OneStream>(weak_from_this(), id, std::move(request));
+  const auto stream = std::make_shared<OneStream>(shared_from_this(), id, std::move(request));
   exchange->stream = stream;
   exchange->answered = true;
   http2_->Respond(id, AnswerHeaders(), true);

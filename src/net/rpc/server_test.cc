@@ -2,6 +2,7 @@
 #include "net/rpc/server.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <optional>
@@ -88,6 +89,18 @@ TEST_F(RpcTest, AnswersAtOnceAndLater) {
   ASSERT_TRUE(answer->has_value());
   EXPECT_EQ((*answer)->value(), "late");
   EXPECT_EQ(server_->connections(), 1U);
+}
+
+TEST_F(RpcTest, EitherSideKnowsTheProcessOfTheOther) {
+  EXPECT_EQ(channel_->peer(), 0) << "there is no connection";
+  Begin("/t.T/Watch");
+  EXPECT_EQ(channel_->peer(), getpid());
+  loop_.RunUntil([&] { return !streams_.empty(); });
+  EXPECT_EQ(streams_[0]->peer(), getpid());
+  channel_->Close();
+  loop_.RunUntil([&] { return streams_[0]->closed(); });
+  EXPECT_EQ(channel_->peer(), getpid()) << "that of the last one";
+  EXPECT_EQ(streams_[0]->peer(), getpid());
 }
 
 TEST_F(RpcTest, CarriesErrorsWithTheirText) {

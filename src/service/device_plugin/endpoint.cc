@@ -109,24 +109,37 @@ void Endpoint::SetDevices(std::vector<Listed> devices) {
              {{LogKey::kResource, resource_}, {LogKey::kCount, CountHealthy(devices_)}});
 }
 
-// kubelet's is the first after a registration. Whoever else listens, a tool of root's, hears the
-// same lists, and neither takes its place nor hides its end.
+// kubelet is the process at the registration's socket, however late it comes. Where its pid or the
+// stream's is unknown, in another PID namespace, its stream is the first after a registration,
+// or after one that was given up for its time.
+bool Endpoint::IsKubelets(const net::rpc::Stream& stream) {
+  const pid_t kubelet = kubelet_.peer();
+  if (kubelet != 0 && stream.peer() != 0) return stream.peer() == kubelet;
+  return awaited_;
+}
+
+// Whoever else listens, a tool of root's, hears the same lists, and neither takes kubelet's place
+// nor hides its end.
 void Endpoint::Streaming(const std::shared_ptr<net::rpc::Stream>& stream) {
   streams_.insert(stream);
-  const bool kubelets = std::exchange(awaited_, false);
+  const bool kubelets = IsKubelets(*stream), another = kubelets && !streaming();
   if (kubelets) {
+    awaited_ = false;
     kubelet_stream_ = stream;
     again_->Cancel();
     streaming_since_ = loop_.clock().Now();
-    log_.Info("kubelet listens",
-              {{LogKey::kResource, resource_}, {LogKey::kCount, CountHealthy(devices_)}});
+    // It has heard of us, also where its answer came too late.
+    failure_.Succeeded({{LogKey::kResource, resource_}});
+    log_.Info("kubelet listens", {{LogKey::kResource, resource_},
+                                  {LogKey::kCount, CountHealthy(devices_)},
+                                  {LogKey::kPid, stream->peer()}});
   }
   const std::weak_ptr<net::rpc::Stream> weak = stream;
   stream->OnClosed([this, alive = alive_, weak] {
     if (const auto closed = weak.lock(); *alive && closed) StreamEnded(closed);
   });
   stream->Publish(list_);
-  if (kubelets && changed_) changed_();
+  if (another && changed_) changed_();
 }
 
 void Endpoint::StreamEnded(const std::shared_ptr<net::rpc::Stream>& stream) {
@@ -186,7 +199,10 @@ void Endpoint::Register() {
 void Endpoint::Registered(const base::Result<std::string>& answer) {
   registering_ = false;
   if (!answer.ok()) {
-    awaited_ = false;
+    // kubelet heard of the one before, that was given up.
+    if (streaming()) return;
+    // A slow kubelet goes on with what nobody waits for any more, and listens then.
+    awaited_ = answer.error().code() == base::ErrorCode::kTimeout;
     failure_.Failed(answer.error(), {{LogKey::kResource, resource_}});
     return TryLater();
   }

@@ -73,6 +73,7 @@ class Endpoint {
  private:
   void Serve();
   void Streaming(const std::shared_ptr<net::rpc::Stream>& stream);
+  bool IsKubelets(const net::rpc::Stream& stream);
   void StreamEnded(const std::shared_ptr<net::rpc::Stream>& stream);
   base::Result<void> Listen();
   void Register();
@@ -93,12 +94,12 @@ class Endpoint {
   std::vector<Listed> devices_;
   std::string list_;                                     // the same as a message
   std::set<std::shared_ptr<net::rpc::Stream>> streams_;  // of whoever listens
-  std::shared_ptr<net::rpc::Stream> kubelet_stream_;     // among them; null: none is kubelet's
+  std::shared_ptr<net::rpc::Stream> kubelet_stream_;     // its newest of them; null: none
 
   std::unique_ptr<net::Timer> again_;  // when to register, unless a stream is open by then
   net::Duration pause_;                // before the next attempt
   bool started_ = false, registering_ = false, gone_ = false;
-  bool awaited_ = false;  // the next stream is kubelet's
+  bool awaited_ = false;  // the next stream is kubelet's, where pids do not tell
   base::Clock::Steady streaming_since_{};
   base::RepeatedFailure failure_;
   std::uint64_t attempts_ = 0, registrations_ = 0, streams_lost_ = 0;

@@ -1,117 +1,21 @@
 #include "service/device_plugin/endpoint.h"
 
-#include <sys/socket.h>
-#include <sys/un.h>
-
-#include <cstring>
 #include <filesystem>
 
 #include <gtest/gtest.h>
 
-#include "net/rpc/framing.h"
-#include "net/rpc/http2.h"
 #include "net/testing/fake_loop.h"
+#include "service/device_plugin/testing/callers.h"
 #include "service/ledger/testing/scratch.h"
 
 namespace partita::service::device_plugin {
 namespace {
 
 using std::chrono::seconds;
-
-// As far as kubelet registers plugins: asks back before it answers, then listens.
-class Kubelet {
- public:
-  Kubelet(net::Loop& loop, std::string directory)
-      : loop_(loop), directory_(std::move(directory)), server_(loop, "kubelet") {
-    server_.OnCall(std::string(kRegister),
-                   [this](const std::shared_ptr<net::rpc::Call>& call) { Registering(call); });
-    // As it does when it starts.
-    for (const auto& entry : std::filesystem::directory_iterator(directory_))
-      std::filesystem::remove(entry.path());
-    EXPECT_TRUE(server_.Listen(directory_ + "/kubelet.sock").ok());
-  }
-
-  void Hangs(bool hangs) { hangs_ = hangs; }
-  void Listens(bool listens) { listens_ = listens; }
-  void LeavesStream() { plugin_->Close(); }
-  net::rpc::Channel& plugin() { return *plugin_; }
-  [[nodiscard]] const std::vector<std::string>& registered() const { return registered_; }
-
- private:
-  void Registering(const std::shared_ptr<net::rpc::Call>& call) {
-    if (hangs_) {
-      hanging_.push_back(call);
-      return;
-    }
-    plugin_ = std::make_unique<net::rpc::Channel>(loop_, "plugin", directory_ + "/nvidia-gpu.sock");
-    plugin_->Call(std::string(kGetOptions), "", seconds(10),
-                  [this, call](const base::Result<std::string>& options) {
-                    EXPECT_TRUE(options.ok());
-                    registered_.push_back(call->request());
-                    call->Finish(std::string());
-                    if (!listens_) return;
-                    // Nobody here reads a stream's messages; that it is open is what counts.
-                    plugin_->Call(std::string(kListAndWatch), "", std::chrono::hours(9),
-                                  [](const base::Result<std::string>&) {});
-                  });
-  }
-
-  net::Loop& loop_;
-  const std::string directory_;
-  net::rpc::Server server_;
-  std::unique_ptr<net::rpc::Channel> plugin_;
-  std::vector<std::string> registered_;
-  std::vector<std::shared_ptr<net::rpc::Call>> hanging_;
-  bool hangs_ = false, listens_ = true;
-};
-
-// Whoever else opens a stream on the socket, and what it hears there.
-class Ear final : public net::rpc::Http2::User {
- public:
-  Ear(net::Loop& loop, const std::string& path) {
-    base::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    sockaddr_un where{.sun_family = AF_UNIX, .sun_path = {}};
-    std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
-    EXPECT_EQ(connect(fd.get(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)), 0);
-    http2_ =
-        net::rpc::Http2::Make(loop, "ear", std::move(fd), net::rpc::Http2::Side::kClient, *this);
-    http2_->Start();
-    EXPECT_NE(http2_->Request({{":method", "POST"},
-                               {":scheme", "http"},
-                               {":path", std::string(kListAndWatch)},
-                               {":authority", "localhost"},
-                               {"content-type", "application/grpc"}}),
-              0);
-    http2_->Flush();
-  }
-  ~Ear() override { Leave(); }
-  Ear(const Ear&) = delete;
-  Ear& operator=(const Ear&) = delete;
-  void Leave() { http2_->Close(); }
-  // What it heard, one after the other.
-  [[nodiscard]] const std::string& heard() const { return heard_; }
-
-  void Begin(std::int32_t /*stream*/) override {}
-  bool Header(std::int32_t /*stream*/, std::string_view, std::string_view) override { return true; }
-  void HeadersEnd(std::int32_t /*stream*/) override {}
-  void Body(std::int32_t /*stream*/, std::string_view bytes) override { heard_ += bytes; }
-  void Ended(std::int32_t /*stream*/) override {}
-  net::rpc::Http2::Piece Give(std::int32_t /*stream*/,
-                              char* buffer,
-                              std::size_t /*room*/) override {
-    const std::string empty = net::rpc::Framed("");
-    std::copy(empty.begin(), empty.end(), buffer);
-    return {.size = empty.size(), .end = true};
-  }
-  void Sent(std::int32_t /*stream*/) override {}
-  void Over(std::int32_t /*stream*/, net::rpc::Http2Error /*error*/) override {}
-  void Settle() override {}
-  void Closed() override {}
-
- private:
-  std::shared_ptr<net::rpc::Http2> http2_;
-  std::string heard_;
-};
+using testing::Ear;
+using testing::InPidNamespace;
+using testing::kNoNamespace;
+using testing::Kubelet;
 
 class EndpointTest : public ::testing::Test {
  protected:
@@ -149,6 +53,27 @@ class EndpointTest : public ::testing::Test {
     auto ear = std::make_unique<Ear>(loop_, scratch_.path() + "/nvidia-gpu.sock");
     loop_.RunUntil([&] { return ear->heard() == Lists(endpoint_->devices()); });
     return ear;
+  }
+  // kubelet is so slow that the registration is given up, and nothing has come of it.
+  void GiveUp() {
+    kubelet_->Hangs(true);
+    Make();
+    endpoint_->Start();
+    loop_.RunUntilIdle();
+    loop_.Advance(seconds(5));
+    loop_.RunUntil([this] { return lines_.find("not registered") != std::string::npos; });
+    EXPECT_FALSE(endpoint_->streaming());
+  }
+  [[nodiscard]] std::size_t TimesListened() const {
+    std::size_t times = 0;
+    for (std::size_t at = 0; (at = lines_.find("kubelet listens", at)) != std::string::npos; ++at)
+      ++times;
+    return times;
+  }
+  [[nodiscard]] bool WillRegister() const {
+    for (const auto& [name, due] : loop_.ArmedTimers())
+      if (name == "register") return true;
+    return false;
   }
   // As a stream has it.
   [[nodiscard]] static std::string Lists(const std::vector<Listed>& devices) {
@@ -348,6 +273,98 @@ TEST_F(EndpointTest, AStreamThatNoRegistrationWasBeforeIsNotKubelets) {
   kubelet_->Hangs(false);
   loop_.Advance(seconds(1));
   loop_.RunUntil([this] { return Registrations() == 1 && endpoint_->streaming(); });
+}
+
+// One that connects again as soon as the socket is there.
+TEST_F(EndpointTest, AToolThatIsQuickerThanKubeletIsNotTakenForIt) {
+  kubelet_.emplace(loop_, scratch_.path());
+  kubelet_->Hangs(true);
+  Make();
+  endpoint_->Start();
+  const auto tool = Listen();
+  EXPECT_FALSE(endpoint_->streaming());
+  EXPECT_EQ(changes_, 0);
+  kubelet_->GoesOn();
+  loop_.RunUntil([this] { return endpoint_->streaming(); });
+  kubelet_->LeavesStream();
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(endpoint_->streaming()) << "the end of kubelet's stream is seen";
+  EXPECT_TRUE(WillRegister());
+}
+
+TEST_F(EndpointTest, AKubeletThatListensLateIsRegisteredWith) {
+  kubelet_.emplace(loop_, scratch_.path());
+  GiveUp();
+  kubelet_->GoesOn();
+  loop_.RunUntil([this] { return TimesListened() == 1; });
+  EXPECT_TRUE(endpoint_->streaming());
+  loop_.Advance(seconds(60));
+  EXPECT_EQ(Registrations(), 1U);
+  EXPECT_FALSE(WillRegister());
+}
+
+TEST_F(EndpointTest, TheNewestStreamOfKubeletsIsTheOneThatCounts) {
+  kubelet_.emplace(loop_, scratch_.path());
+  GiveUp();
+  loop_.Advance(seconds(1));
+  loop_.RunUntilIdle();
+  kubelet_->GoesOn();
+  kubelet_->GoesOn();
+  loop_.RunUntil([this] { return TimesListened() == 2; });
+  EXPECT_EQ(changes_, 1);
+  kubelet_->LeavesOlderStreams();
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(endpoint_->streaming());
+  EXPECT_EQ(endpoint_->State().Find("streamsLost")->AsUnsigned(), 0);
+  kubelet_->LeavesStream();
+  loop_.RunUntilIdle();
+  EXPECT_FALSE(endpoint_->streaming());
+  EXPECT_EQ(changes_, 2);
+}
+
+// It hears of a registration that was given up; the next one hangs until it is given up too.
+TEST_F(EndpointTest, ARegistrationThatIsGivenUpWhileKubeletListensIsNoFailure) {
+  kubelet_.emplace(loop_, scratch_.path());
+  GiveUp();
+  loop_.Advance(seconds(1));
+  loop_.RunUntilIdle();
+  kubelet_->GoesOn();
+  loop_.RunUntil([this] { return TimesListened() == 1; });
+  lines_.clear();
+  loop_.Advance(seconds(6));
+  loop_.RunUntilIdle();
+  EXPECT_TRUE(endpoint_->streaming());
+  EXPECT_EQ(lines_.find("not registered"), std::string::npos) << lines_;
+  EXPECT_FALSE(WillRegister());
+}
+
+// As a process sees it whose kubelet runs in another PID namespace.
+TEST_F(EndpointTest, WhereKubeletsPidIsUnknownALateStreamIsItsOwn) {
+  kubelet_.emplace(loop_, scratch_.path());
+  const int status = InPidNamespace([this] {
+    GiveUp();
+    const auto tool = Listen();
+    if (!endpoint_->streaming()) ADD_FAILURE() << "the first one counts";
+    tool->Leave();
+    loop_.RunUntil([this] { return !endpoint_->streaming(); });
+  });
+  if (status == kNoNamespace) GTEST_SKIP() << "no PID namespace can be made here";
+  EXPECT_EQ(status, 0);
+}
+
+TEST_F(EndpointTest, WhereKubeletsPidIsUnknownItsStreamIsTheFirstAfterARegistration) {
+  kubelet_.emplace(loop_, scratch_.path());
+  const int status = InPidNamespace([this] {
+    Make();
+    endpoint_->Start();
+    loop_.RunUntil([this] { return endpoint_->streaming(); });
+    Listen()->Leave();
+    loop_.RunUntilIdle();
+    EXPECT_TRUE(endpoint_->streaming());
+    EXPECT_EQ(TimesListened(), 1U);
+  });
+  if (status == kNoNamespace) GTEST_SKIP() << "no PID namespace can be made here";
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(EndpointTest, ARegistrationThatWasGivenUpIsNotTakenForTheNext) {
