@@ -12,6 +12,7 @@
 
 #include "agent/mps/control.h"
 #include "agent/mps/known_process.h"
+#include "agent/mps/servers.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -32,7 +33,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view kServerProgram = "nvidia-cuda-mps-server";
 constexpr seconds kUntilItAnswers{10};
 constexpr seconds kUntilServerIsGone{5};
 constexpr seconds kUntilFaultIsSaid{2};
@@ -64,51 +64,6 @@ bool SomebodyListens(const Dialogue& control, const Directories& directories) {
   if (!base::Exists(base::JoinPath(directories.pipe, "control"))) return false;
   const Result<std::string> answer = control.Ask(service::mps::kPing);
   return answer.ok() || answer.error().code() == ErrorCode::kTimeout;
-}
-
-// A server of this domain, whoever names it: what answers in the pipe directory may be a
-// container's program, whose word must not end processes of others.
-Result<UniqueFd> OpenServer(model::Pid pid, const Directories& directories) {
-  TRY(process, OpenProgram(pid, kServerProgram));
-  if (HasVariable(pid, "CUDA_MPS_PIPE_DIRECTORY", directories.pipe)) return process;
-  return base::MakeError(ErrorCode::kNotFound, "process {} is no server of {}", pid,
-                         directories.pipe);
-}
-
-// All of this domain, whether or not there is a daemon that knows of them: one that is stopped does
-// not notice its daemon's end, and has its GPU for as long as it is there.
-Result<std::vector<UniqueFd>> FindServers(const Directories& directories) {
-  TRY(names, base::ListDirectory("/proc"));
-  std::vector<UniqueFd> servers;
-  for (const std::string& name : names) {
-    const std::optional<std::uint64_t> pid = base::ParseUnsigned(name);
-    if (!pid) continue;
-    Result<UniqueFd> server = OpenServer(model::Pid(static_cast<std::int64_t>(*pid)), directories);
-    if (server.ok()) servers.push_back(*std::move(server));
-  }
-  return servers;
-}
-
-// With patience, then without. One that is told to stop leaves the rest to the next agent.
-Result<void> EndProcess(int process, const std::string& what, const std::atomic<bool>& stop) {
-  for (const int number : {0, SIGTERM, SIGKILL}) {
-    if (number != 0) Signal(process, number);
-    if (WaitForEnd(process, kDaemonsGrace, &stop)) return {};
-    if (stop) return base::MakeError(ErrorCode::kTimeout, "{} was not waited for", what);
-  }
-  return base::MakeError(ErrorCode::kTimeout, "{} does not die", what)
-      .WithHint("it is stuck in the kernel: see the kernel log");
-}
-
-// Once their daemon has ended: no other takes them, and none gets their GPUs beside them.
-Result<void> EndServersLeft(const Directories& directories,
-                            const std::string& name,
-                            const std::atomic<bool>& stop) {
-  TRY(servers, FindServers(directories));
-  for (const UniqueFd& server : servers) {
-    TRY_VOID(EndProcess(server.get(), "an MPS server of " + name, stop));
-  }
-  return {};
 }
 
 // A moment, or the end of the process: false.
@@ -197,7 +152,7 @@ class Starting {
     const bool lives =
         record && OpenProcess(record->process, machine_.boot_id, kControlProgram).ok();
     if (!lives && !SomebodyListens(control_, directories_)) {
-      return EndServersLeft(directories_, domain_.name, stop_);
+      return EndServersLeft(directories_, domain_.name, stop_, {});
     }
     return StopDaemon(machine_, domain_.name, Stopping::kToStartAgain, stop_);
   }
@@ -389,9 +344,9 @@ Result<void> StopDaemon(const Machine& machine,
   }
   Result<std::string> quit = control.Ask(service::mps::Quit(kClientsGrace));
   if (daemon.valid()) {
-    TRY_VOID(EndProcess(daemon.get(), "the MPS control daemon of " + name, stop));
+    TRY_VOID(EndProcesses({daemon.get()}, "the MPS control daemon of " + name, stop, {}));
   }
-  TRY_VOID(EndServersLeft(directories, name, stop));
+  TRY_VOID(EndServersLeft(directories, name, stop, {}));
   // Without a record nobody but itself can end it.
   if (!daemon.valid() && control.Ask(service::mps::kPing).ok()) {
     return base::MakeError(ErrorCode::kConflict, "an MPS control daemon in {} does not end: {}",
