@@ -59,11 +59,24 @@ class Dialogue {
   const std::atomic<bool>& stop_;
 };
 
-// Also one who takes a question and never answers it.
-bool SomebodyListens(const Dialogue& control, const Directories& directories) {
-  if (!base::Exists(base::JoinPath(directories.pipe, "control"))) return false;
+// Also one who takes a question and never answers it, as one that is stopped.
+// Only whoever was asked for and not found is nobody: an error is that of
+// asking, and says nothing of a daemon.
+Result<bool> SomebodyListens(const Dialogue& control, const Directories& directories) {
+  // Whoever has removed one of them has not ended the daemon.
+  const bool socket = base::Exists(base::JoinPath(directories.pipe, "control")) ||
+                      base::Exists(base::JoinPath(directories.pipe, "control_privileged"));
+  if (!socket) return false;
   const Result<std::string> answer = control.Ask(service::mps::kPing);
-  return answer.ok() || answer.error().code() == ErrorCode::kTimeout;
+  if (answer.ok() || answer.error().code() == ErrorCode::kTimeout) return true;
+  if (answer.error().code() == ErrorCode::kUnavailable) return false;
+  return answer.error();
+}
+
+// What was said to a daemon came to one, or there was none.
+bool WasAsked(const Result<std::string>& answer) {
+  return answer.ok() || answer.error().code() == ErrorCode::kTimeout ||
+         answer.error().code() == ErrorCode::kUnavailable;
 }
 
 // A moment, or the end of the process: false.
@@ -104,7 +117,8 @@ Result<void> CheckInForce(const Dialogue& control, const Domain& domain) {
   const std::vector<Setting> settings = service::mps::SettingsOf(domain);
   TRY(answers, control.AskAll(AllOf(settings, &Setting::get)));
   const std::vector<std::string_view> lines = base::SplitLines(answers);
-  // A limit that there is not is answered with nothing: whose answer each is only one by one shows.
+  // A limit that there is not is answered with nothing: whose answer each is
+  // only one by one shows.
   const bool all = lines.size() == settings.size();
   for (std::size_t i = 0; i < settings.size(); ++i) {
     if (all) {
@@ -145,14 +159,16 @@ class Starting {
   }
 
  private:
-  // One of which nobody knew, or that was given up: two would be in each other's way.
+  // One of which nobody knew, or that was given up: two would be in each
+  // other's way.
   Result<void> EndWhatIsThere() {
     std::string why;
     const std::optional<Record> record = ReadRecord(directories_, &why);
     const bool lives =
         record && OpenProcess(record->process, machine_.boot_id, kControlProgram).ok();
-    if (!lives && !SomebodyListens(control_, directories_)) {
-      return EndServersLeft(directories_, domain_.name, stop_, {});
+    if (!lives) {
+      TRY(listens, SomebodyListens(control_, directories_));
+      if (!listens) return EndServersLeft(directories_, domain_.name, stop_, {});
     }
     return StopDaemon(machine_, domain_.name, Stopping::kToStartAgain, stop_);
   }
@@ -196,7 +212,8 @@ class Starting {
     TRY_VOID(AwaitAnswer(AllOf(settings, &Setting::set)));
     Result<void> in_force = CheckInForce(control_, domain_);
     if (in_force.ok() || in_force.error().code() == ErrorCode::kTimeout) return in_force;
-    // Once more, so that an answer is that of one: whatever is wrong is said of that.
+    // Once more, so that an answer is that of one: whatever is wrong is said of
+    // that.
     for (const Setting& setting : settings) {
       TRY(said, control_.Ask(setting.set));
       TRY(answer, control_.Ask(setting.get));
@@ -205,7 +222,8 @@ class Starting {
     return {};
   }
 
-  // A client that came before the limits has a server without them, for as long as that lives.
+  // A client that came before the limits has a server without them, for as long
+  // as that lives.
   Result<void> EndUnlimited() {
     TRY(list, control_.Ask(service::mps::kListServers));
     TRY(servers, service::mps::ParseServerList(list));
@@ -265,7 +283,11 @@ std::optional<Seen> LookAt(const Machine& machine,
       return seen;
     }
   }
-  seen.found.running = SomebodyListens(Dialogue(machine, directories, stop), directories);
+  const Result<bool> listens = SomebodyListens(Dialogue(machine, directories, stop), directories);
+  // Of one that cannot be asked a record whose daemon has ended is the better
+  // word: it says what those who hold shares are to get again, and a start asks
+  // once more.
+  seen.found.running = listens.ok() ? *listens : !record;
   if (!written && !seen.found.running) return std::nullopt;
   if (record && !seen.found.running) seen.found.parameters = record->domain;
   return seen;
@@ -346,11 +368,18 @@ Result<void> StopDaemon(const Machine& machine,
   if (daemon.valid()) {
     TRY_VOID(EndProcesses({daemon.get()}, "the MPS control daemon of " + name, stop, {}));
   }
+  // Without a record nobody but itself can end it. While it cannot be asked its
+  // servers stay, too.
+  if (!daemon.valid() && !WasAsked(quit)) return quit.error();
   TRY_VOID(EndServersLeft(directories, name, stop, {}));
-  // Without a record nobody but itself can end it.
-  if (!daemon.valid() && control.Ask(service::mps::kPing).ok()) {
-    return base::MakeError(ErrorCode::kConflict, "an MPS control daemon in {} does not end: {}",
-                           directories.pipe, quit.ok() ? "it goes on" : quit.error().ToString());
+  if (!daemon.valid()) {
+    TRY(listens, SomebodyListens(control, directories));
+    if (listens) {
+      return base::MakeError(ErrorCode::kConflict, "an MPS control daemon in {} does not end: {}",
+                             directories.pipe, quit.ok() ? "it goes on" : quit.error().ToString())
+          .WithHint(fmt::format("end it by hand: {}/nvidia-cuda-mps-control.pid has its number",
+                                directories.pipe));
+    }
   }
   machine.runner->Ended(name);
   if (stopping == Stopping::kForGood) machine.runner->UnmountShm(directories.shm);
