@@ -26,6 +26,9 @@ using std::chrono::milliseconds;
 using std::chrono::minutes;
 using std::chrono::seconds;
 
+// To whoever finds its place taken.
+constexpr const char* kName = "partita agent";
+
 // How soon a waiting agent sees that the other one is gone.
 constexpr milliseconds kBetweenLockTries{250};
 
@@ -297,7 +300,7 @@ void Agent::OnSignal(int signal) {
 }
 
 void Agent::TakeLock(const Done& done) {
-  const base::Result<bool> ours = place_.Take();
+  const base::Result<bool> ours = place_.Take(kName);
   if (!ours.ok()) return done(ours.error());
   if (*ours) return done({});
   if (place_.holder() != lock_holder_) {
@@ -314,7 +317,7 @@ void Agent::CheckPlace() {
   if (!running_) return;
   kubelet_.Look();
   if (place_.Lost()) {
-    const base::Result<bool> ours = place_.Take();
+    const base::Result<bool> ours = place_.Take(kName);
     if (ours.ok() && !*ours) {
       log_.Error("the agent's lock was removed, and another agent has it now: this one ends",
                  {{LogKey::kError, place_.holder()}});

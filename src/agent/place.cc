@@ -11,13 +11,13 @@
 
 namespace partita::agent {
 
-base::Result<bool> Place::Take() {
+base::Result<bool> Place::Take(const std::string& command) {
   if (!lock_ || lock_->Lost()) {
     TRY(file, base::LockFile::Open(base::JoinPath(run_directory_, "agent.lock")));
     lock_.reset();
     lock_.emplace(std::move(file));
   }
-  TRY(ours, lock_->Try("partita agent"));
+  TRY(ours, lock_->Try(command));
   if (!ours) holder_ = lock_->Holder();
   return ours && TakeState();
 }

@@ -27,8 +27,39 @@ is "$(modes)" "Exclusive_Process Exclusive_Process"
 restore 4
 complains "an agent runs on this node" "systemctl stop partita-agent"
 is "$(modes)" "Exclusive_Process Exclusive_Process"
-end_daemons
+kill -9 "${agent[it]}"
 ended it 137
+unset "agent[it]"
+# Its daemons outlive it.
+restore 4 --mps-root "$root"
+complains "the MPS control daemon of GPU-" "still runs" "partita-mps-*"
+is "$(modes)" "Exclusive_Process Exclusive_Process"
+end_daemons
+
+# One that starts has them soon, and is not reached yet: its driver does not answer.
+run 0 partita-sim fault call nvmlSystemGetDriverVersion --hang --node "$node"
+start_agent slow
+until_logged slow "agent starting"
+until_true grep -q "partita agent" "$PARTITA_RUN_DIR/agent.lock"
+restore 4 --mps-root "$root"
+complains "an agent runs on this node" "systemctl stop partita-agent"
+is "$(modes)" "Exclusive_Process Exclusive_Process"
+kill -9 "${agent[slow]}"
+ended slow 137
+unset "agent[slow]"
+run 0 partita-sim fault clear --all --node "$node"
+# It has two locks, wherever it is reached.
+exec {held}<"$PARTITA_STATE_DIR"
+flock "$held"
+restore 4 --mps-root "$root"
+complains "an agent runs on this node (an agent that is reached elsewhere and keeps its state in $PARTITA_STATE_DIR)"
+exec {held}<&-
+exec {held}<"$PARTITA_RUN_DIR/agent.lock"
+flock "$held"
+restore 4 --mps-root "$root"
+complains "an agent runs on this node (a process that has not said who it is)"
+exec {held}<&-
+is "$(modes)" "Exclusive_Process Exclusive_Process"
 
 kept=$work/host$PARTITA_STATE_DIR
 mkdir -p "$kept"

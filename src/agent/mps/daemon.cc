@@ -12,6 +12,7 @@
 
 #include "agent/mps/control.h"
 #include "agent/mps/known_process.h"
+#include "agent/mps/servers.h"
 #include "base/files.h"
 #include "base/text.h"
 
@@ -32,7 +33,6 @@ using std::chrono::milliseconds;
 using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr std::string_view kServerProgram = "nvidia-cuda-mps-server";
 constexpr seconds kUntilItAnswers{10};
 constexpr seconds kUntilServerIsGone{5};
 constexpr seconds kUntilFaultIsSaid{2};
@@ -59,56 +59,24 @@ class Dialogue {
   const std::atomic<bool>& stop_;
 };
 
-// Also one who takes a question and never answers it.
-bool SomebodyListens(const Dialogue& control, const Directories& directories) {
-  if (!base::Exists(base::JoinPath(directories.pipe, "control"))) return false;
+// Also one who takes a question and never answers it, as one that is stopped.
+// Only whoever was asked for and not found is nobody: an error is that of
+// asking, and says nothing of a daemon.
+Result<bool> SomebodyListens(const Dialogue& control, const Directories& directories) {
+  // Whoever has removed one of them has not ended the daemon.
+  const bool socket = base::Exists(base::JoinPath(directories.pipe, "control")) ||
+                      base::Exists(base::JoinPath(directories.pipe, "control_privileged"));
+  if (!socket) return false;
   const Result<std::string> answer = control.Ask(service::mps::kPing);
-  return answer.ok() || answer.error().code() == ErrorCode::kTimeout;
+  if (answer.ok() || answer.error().code() == ErrorCode::kTimeout) return true;
+  if (answer.error().code() == ErrorCode::kUnavailable) return false;
+  return answer.error();
 }
 
-// A server of this domain, whoever names it: what answers in the pipe directory may be a
-// container's program, whose word must not end processes of others.
-Result<UniqueFd> OpenServer(model::Pid pid, const Directories& directories) {
-  TRY(process, OpenProgram(pid, kServerProgram));
-  if (HasVariable(pid, "CUDA_MPS_PIPE_DIRECTORY", directories.pipe)) return process;
-  return base::MakeError(ErrorCode::kNotFound, "process {} is no server of {}", pid,
-                         directories.pipe);
-}
-
-// All of this domain, whether or not there is a daemon that knows of them: one that is stopped does
-// not notice its daemon's end, and has its GPU for as long as it is there.
-Result<std::vector<UniqueFd>> FindServers(const Directories& directories) {
-  TRY(names, base::ListDirectory("/proc"));
-  std::vector<UniqueFd> servers;
-  for (const std::string& name : names) {
-    const std::optional<std::uint64_t> pid = base::ParseUnsigned(name);
-    if (!pid) continue;
-    Result<UniqueFd> server = OpenServer(model::Pid(static_cast<std::int64_t>(*pid)), directories);
-    if (server.ok()) servers.push_back(*std::move(server));
-  }
-  return servers;
-}
-
-// With patience, then without. One that is told to stop leaves the rest to the next agent.
-Result<void> EndProcess(int process, const std::string& what, const std::atomic<bool>& stop) {
-  for (const int number : {0, SIGTERM, SIGKILL}) {
-    if (number != 0) Signal(process, number);
-    if (WaitForEnd(process, kDaemonsGrace, &stop)) return {};
-    if (stop) return base::MakeError(ErrorCode::kTimeout, "{} was not waited for", what);
-  }
-  return base::MakeError(ErrorCode::kTimeout, "{} does not die", what)
-      .WithHint("it is stuck in the kernel: see the kernel log");
-}
-
-// Once their daemon has ended: no other takes them, and none gets their GPUs beside them.
-Result<void> EndServersLeft(const Directories& directories,
-                            const std::string& name,
-                            const std::atomic<bool>& stop) {
-  TRY(servers, FindServers(directories));
-  for (const UniqueFd& server : servers) {
-    TRY_VOID(EndProcess(server.get(), "an MPS server of " + name, stop));
-  }
-  return {};
+// What was said to a daemon came to one, or there was none.
+bool WasAsked(const Result<std::string>& answer) {
+  return answer.ok() || answer.error().code() == ErrorCode::kTimeout ||
+         answer.error().code() == ErrorCode::kUnavailable;
 }
 
 // A moment, or the end of the process: false.
@@ -149,7 +117,8 @@ Result<void> CheckInForce(const Dialogue& control, const Domain& domain) {
   const std::vector<Setting> settings = service::mps::SettingsOf(domain);
   TRY(answers, control.AskAll(AllOf(settings, &Setting::get)));
   const std::vector<std::string_view> lines = base::SplitLines(answers);
-  // A limit that there is not is answered with nothing: whose answer each is only one by one shows.
+  // A limit that there is not is answered with nothing: whose answer each is
+  // only one by one shows.
   const bool all = lines.size() == settings.size();
   for (std::size_t i = 0; i < settings.size(); ++i) {
     if (all) {
@@ -190,14 +159,16 @@ class Starting {
   }
 
  private:
-  // One of which nobody knew, or that was given up: two would be in each other's way.
+  // One of which nobody knew, or that was given up: two would be in each
+  // other's way.
   Result<void> EndWhatIsThere() {
     std::string why;
     const std::optional<Record> record = ReadRecord(directories_, &why);
     const bool lives =
         record && OpenProcess(record->process, machine_.boot_id, kControlProgram).ok();
-    if (!lives && !SomebodyListens(control_, directories_)) {
-      return EndServersLeft(directories_, domain_.name, stop_);
+    if (!lives) {
+      TRY(listens, SomebodyListens(control_, directories_));
+      if (!listens) return EndServersLeft(directories_, domain_.name, stop_, {});
     }
     return StopDaemon(machine_, domain_.name, Stopping::kToStartAgain, stop_);
   }
@@ -241,7 +212,8 @@ class Starting {
     TRY_VOID(AwaitAnswer(AllOf(settings, &Setting::set)));
     Result<void> in_force = CheckInForce(control_, domain_);
     if (in_force.ok() || in_force.error().code() == ErrorCode::kTimeout) return in_force;
-    // Once more, so that an answer is that of one: whatever is wrong is said of that.
+    // Once more, so that an answer is that of one: whatever is wrong is said of
+    // that.
     for (const Setting& setting : settings) {
       TRY(said, control_.Ask(setting.set));
       TRY(answer, control_.Ask(setting.get));
@@ -250,7 +222,8 @@ class Starting {
     return {};
   }
 
-  // A client that came before the limits has a server without them, for as long as that lives.
+  // A client that came before the limits has a server without them, for as long
+  // as that lives.
   Result<void> EndUnlimited() {
     TRY(list, control_.Ask(service::mps::kListServers));
     TRY(servers, service::mps::ParseServerList(list));
@@ -310,7 +283,11 @@ std::optional<Seen> LookAt(const Machine& machine,
       return seen;
     }
   }
-  seen.found.running = SomebodyListens(Dialogue(machine, directories, stop), directories);
+  const Result<bool> listens = SomebodyListens(Dialogue(machine, directories, stop), directories);
+  // Of one that cannot be asked a record whose daemon has ended is the better
+  // word: it says what those who hold shares are to get again, and a start asks
+  // once more.
+  seen.found.running = listens.ok() ? *listens : !record;
   if (!written && !seen.found.running) return std::nullopt;
   if (record && !seen.found.running) seen.found.parameters = record->domain;
   return seen;
@@ -389,13 +366,20 @@ Result<void> StopDaemon(const Machine& machine,
   }
   Result<std::string> quit = control.Ask(service::mps::Quit(kClientsGrace));
   if (daemon.valid()) {
-    TRY_VOID(EndProcess(daemon.get(), "the MPS control daemon of " + name, stop));
+    TRY_VOID(EndProcesses({daemon.get()}, "the MPS control daemon of " + name, stop, {}));
   }
-  TRY_VOID(EndServersLeft(directories, name, stop));
-  // Without a record nobody but itself can end it.
-  if (!daemon.valid() && control.Ask(service::mps::kPing).ok()) {
-    return base::MakeError(ErrorCode::kConflict, "an MPS control daemon in {} does not end: {}",
-                           directories.pipe, quit.ok() ? "it goes on" : quit.error().ToString());
+  // Without a record nobody but itself can end it. While it cannot be asked its
+  // servers stay, too.
+  if (!daemon.valid() && !WasAsked(quit)) return quit.error();
+  TRY_VOID(EndServersLeft(directories, name, stop, {}));
+  if (!daemon.valid()) {
+    TRY(listens, SomebodyListens(control, directories));
+    if (listens) {
+      return base::MakeError(ErrorCode::kConflict, "an MPS control daemon in {} does not end: {}",
+                             directories.pipe, quit.ok() ? "it goes on" : quit.error().ToString())
+          .WithHint(fmt::format("end it by hand: {}/nvidia-cuda-mps-control.pid has its number",
+                                directories.pipe));
+    }
   }
   machine.runner->Ended(name);
   if (stopping == Stopping::kForGood) machine.runner->UnmountShm(directories.shm);

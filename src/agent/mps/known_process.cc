@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -77,6 +78,14 @@ Result<UniqueFd> OpenProcess(const service::mps::Process& process,
   TRY(start_time, ReadStartTime(process.pid));
   if (start_time != process.start_time) return Ended(process.pid);
   return fd;
+}
+
+bool IsInOurPidNamespace(model::Pid pid) {
+  struct stat its {};
+  struct stat ours {};
+  if (stat(ProcPath(pid, "ns/pid").c_str(), &its) != 0) return false;
+  if (stat("/proc/self/ns/pid", &ours) != 0) return false;
+  return its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
 }
 
 bool HasVariable(model::Pid pid, std::string_view name, std::string_view value) {

@@ -24,6 +24,9 @@ namespace partita::agent::mps {
 // The same of a process that is known by its number and program alone.
 [[nodiscard]] base::Result<base::UniqueFd> OpenProgram(model::Pid pid, std::string_view program);
 
+// False also where that cannot be seen.
+[[nodiscard]] bool IsInOurPidNamespace(model::Pid pid);
+
 // Whether it was started with this in its environment.
 [[nodiscard]] bool HasVariable(model::Pid pid, std::string_view name, std::string_view value);
 

@@ -20,6 +20,11 @@ struct PutBack {
   std::optional<base::Error> error;  // it is as it was, and still to be done
 };
 
+// kBusy: one that an agent has started below that root does: whoever came next would have its GPU
+// beside it, and without its limits.
+[[nodiscard]] base::Result<void> SeeThatNoDaemonLives(const std::string& root,
+                                                      const std::string& boot_id);
+
 // Blocks. Of every GPU that the file of an agent's modes has for this boot, by UUID; the driver is
 // asked for none without one. No agent runs meanwhile.
 [[nodiscard]] base::Result<std::vector<PutBack>> PutModesBack(const std::string& modes_file,

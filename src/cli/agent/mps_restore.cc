@@ -8,6 +8,7 @@
 #include "agent/boot_id.h"
 #include "agent/control/control_client.h"
 #include "agent/mps/put_back.h"
+#include "agent/place.h"
 #include "base/characters.h"
 #include "base/files.h"
 #include "base/state_file.h"
@@ -25,28 +26,40 @@ using agent::mps::PutBack;
 using base::ErrorCode;
 using base::Result;
 
-// It has the same file open, and its GPUs may be shared now.
-Result<void> SeeThatNoAgentRuns(const std::string& host_root) {
-  const std::string socket = base::JoinPath(host_root, agent::control::SocketPath());
-  const Result<Client> agent = Client::Connect(socket);
-  if (!agent.ok() && agent.error().code() == ErrorCode::kUnavailable) return {};
-  if (!agent.ok()) return agent.error();
-  return base::Error(ErrorCode::kBusy,
-                     "an agent runs on this node: it puts modes back itself where it shares a GPU "
-                     "by MPS no more")
+base::Error AnAgentRuns(const std::string& which) {
+  return base::MakeError(ErrorCode::kBusy,
+                         "an agent runs on this node{}: it puts modes back itself where it shares "
+                         "a GPU by MPS no more",
+                         which)
       .WithHint(
           "take sharing.mps out of its configuration; or end it first, with helm uninstall or "
           "systemctl stop partita-agent");
 }
 
+// One that is reached. It has the same file open, and its GPUs may be shared now.
+Result<void> SeeThatNoAgentAnswers(const std::string& host_root) {
+  const std::string socket = base::JoinPath(host_root, agent::control::SocketPath());
+  const Result<Client> agent = Client::Connect(socket);
+  if (!agent.ok() && agent.error().code() == ErrorCode::kUnavailable) return {};
+  if (!agent.ok()) return agent.error();
+  return AnAgentRuns("");
+}
+
 Result<std::vector<PutBack>> Restore(const base::Invocation& invocation) {
   TRY(options, ReadCommandOptions(invocation));
   const std::string host_root = invocation.Get("host-root").value_or("/");
-  TRY_VOID(SeeThatNoAgentRuns(host_root));
+  TRY_VOID(SeeThatNoAgentAnswers(host_root));
+  const std::string state = base::JoinPath(host_root, base::StateDirectory());
+  // No agent ever kept anything here, and none of it is made for this.
+  if (!base::Exists(state)) return std::vector<PutBack>();
+  // An agent that starts is not reached yet, and one that would start meanwhile waits for us.
+  agent::Place place(base::JoinPath(host_root, base::RunDirectory()), state);
+  TRY(ours, place.Take("partita mps restore"));
+  if (!ours) return AnAgentRuns(fmt::format(" ({})", place.holder()));
   TRY(boot_id, agent::ReadBootId());
-  return agent::mps::PutModesBack(
-      base::JoinPath(host_root, base::JoinPath(base::StateDirectory(), "mps-modes")), boot_id,
-      options.reader);
+  const std::string mps_root = invocation.Get("mps-root").value_or("");
+  TRY_VOID(agent::mps::SeeThatNoDaemonLives(base::JoinPath(host_root, mps_root), boot_id));
+  return agent::mps::PutModesBack(base::JoinPath(state, "mps-modes"), boot_id, options.reader);
 }
 
 int RunMpsRestore(const base::Invocation& invocation) {
@@ -85,10 +98,15 @@ base::Command MpsCommand() {
                "another mode meanwhile keeps that. No driver keeps a mode over a boot, so there is "
                "nothing to do after one.\n\n"
                "Daemons of MPS have to be ended before: programs that come next would share "
-               "nothing with theirs. It refuses while an agent runs. With --host-root the files of "
-               "an agent are looked for below it, as in a pod.\n\n"
+               "nothing with theirs. It refuses while an agent runs or starts, and while one of "
+               "its daemons lives below --mps-root. With --host-root the files of an agent are "
+               "looked for below it, as in a pod.\n\n"
                "The exit status is 1 where a GPU could not be put back; it is tried again by the "
                "next call.",
+           .options = {{.name = "mps-root",
+                        .value_name = "DIR",
+                        .help = "above the directories of MPS domains; as mps.root of the agent",
+                        .default_value = "/run/nvidia/mps"}},
            .examples = {{"partita mps restore", "on a host"},
                         {"kubectl debug node/gpu-1 --image=REGISTRY/partita:0.1.0 "
                          "--profile=sysadmin -- partita mps restore --host-root /host "

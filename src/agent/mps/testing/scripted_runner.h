@@ -66,10 +66,13 @@ class ScriptedRunner final : public Runner {
         return base::MakeError(base::ErrorCode::kTimeout, "it was told to stop");
       }
     }
-    if (deaf_) return base::MakeError(base::ErrorCode::kTimeout, "no answer");
-    if (failing_ && command.starts_with(fails_at_)) return base::MakeError(*failing_, "it failed");
     const auto daemon = daemons_.find(domain);
-    if (daemon == daemons_.end()) return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
+    // Of one that has ended nobody waits for an answer.
+    const bool lives =
+        daemon != daemons_.end() && OpenProgram(model::Pid(daemon->second), kControlProgram).ok();
+    if (away_ || (deaf_ && lives)) return base::MakeError(base::ErrorCode::kTimeout, "no answer");
+    if (failing_ && command.starts_with(fails_at_)) return base::MakeError(*failing_, "it failed");
+    if (!lives) return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
     if (command.starts_with("quit")) {
       kill(daemon->second, SIGKILL);
       daemons_.erase(daemon);
@@ -100,7 +103,7 @@ class ScriptedRunner final : public Runner {
 
   void BeAway(bool away = true) {
     const std::lock_guard lock(mutex_);
-    away_ = deaf_ = away;
+    away_ = away;
   }
   void BeDeaf(bool deaf) {
     const std::lock_guard lock(mutex_);
