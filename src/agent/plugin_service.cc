@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <map>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -37,11 +39,27 @@ constexpr seconds kWhileAwaited{10};
 constexpr seconds kToHearHolders{1};
 constexpr milliseconds kUntilItListens{50};
 
-std::set<std::string> IdsOf(const Offered& offered) {
-  std::set<std::string> ids;
+// Whether kubelet was shown any of a device as healthy; absent: nothing of it.
+std::map<std::string, bool> ShownAsHealthy(const Offered& offered) {
+  std::map<std::string, bool> shown;
   for (const OfferedResource& resource : offered.resources)
-    for (const OfferedDevice& device : resource.devices) ids.insert(device.whole_id);
-  return ids;
+    for (const OfferedDevice& device : resource.devices)
+      shown[device.whole_id] = shown[device.whole_id] || device.healthy;
+  return shown;
+}
+
+// The files are of an earlier look. What is new is not in them, and what was ill may not be: it may
+// have been one that could not be read.
+void OfferWhatFilesHave(Offered& offered, const std::map<std::string, bool>& shown) {
+  for (OfferedResource& resource : offered.resources) {
+    std::erase_if(resource.devices,
+                  [&](const OfferedDevice& device) { return !shown.contains(device.whole_id); });
+    for (OfferedDevice& device : resource.devices) {
+      if (!device.healthy || shown.at(device.whole_id)) continue;
+      device.healthy = false;
+      device.why = "the files of CDI are not yet of the node as it is";
+    }
+  }
 }
 
 std::string ChannelPath(std::uint32_t channel) {
@@ -242,11 +260,8 @@ Offered PluginService::WhatIsOffered() const {
                                       ChannelPath(options_.config.imex_channels[0])));
   }
   if (!disabled_.empty()) OfferNothing(offered, disabled_);
-  if (files_current_ || !options_.config.UsesCdi()) return offered;
-  const std::set<std::string> known = IdsOf(offered_);
-  for (OfferedResource& resource : offered.resources)
-    std::erase_if(resource.devices,
-                  [&](const OfferedDevice& device) { return !known.contains(device.whole_id); });
+  if (!files_current_ && options_.config.UsesCdi())
+    OfferWhatFilesHave(offered, ShownAsHealthy(offered_));
   return offered;
 }
 

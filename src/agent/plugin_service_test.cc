@@ -107,6 +107,24 @@ TEST_F(PluginServiceTest, WhatIsIllIsToldWhateverTheFilesAre) {
   EXPECT_EQ(Shown(), "1 of 2");
 }
 
+// One that could not be read when the files were written is not in them.
+TEST_F(PluginServiceTest, WhatIsWellAgainWaitsForTheFileThatNamesIt) {
+  See(2);
+  model::NodeHealth health;
+  health.parts.push_back({*seen_->inventory.gpus[1].uuid, std::nullopt, std::nullopt,
+                          model::HealthState::kUnhealthy, "GpuLost", "it is gone"});
+  plugin_.SetHealth(std::make_shared<const model::NodeHealth>(health));
+  plugin_.Start(options_);
+  ASSERT_EQ(Shown(), "1 of 2");
+  plugin_.SetFiles(false, {});
+  plugin_.SetHealth(std::make_shared<const model::NodeHealth>());
+  loop_.Advance(milliseconds(100));
+  EXPECT_EQ(Shown(), "1 of 2");
+  plugin_.SetFiles(true, {});
+  loop_.Advance(milliseconds(100));
+  EXPECT_EQ(Shown(), "2 of 2");
+}
+
 TEST_F(PluginServiceTest, WithoutCdiInTheEngineNothingIsOffered) {
   options_.config.list_unasked = true;
   plugin_.SetReach(false, "");
