@@ -5,6 +5,7 @@ set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/partita-scripts.XXXXXX")
 trap 'rm -rf "$work"' EXIT
+unset PARTITA_CLONE_IN
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 # A repository of its own: this one may be an export without history.
@@ -27,7 +28,8 @@ grep -qx committed "$work/out" || fail "it is not what is committed: $(cat "$wor
 grep -qx 700 "$work/out" || fail "others may enter: $(cat "$work/out")"
 [ -z "$(ls -A "$TMPDIR")" ] || fail "left behind: $(ls -A "$TMPDIR")"
 
-# Below the folder that it is told.
+# Below the folder that it is told, which it does not tell the command.
 mkdir "$work/home"
-PARTITA_CLONE_IN=$work/home scripts/in-private-clone pwd >"$work/out"
+PARTITA_CLONE_IN=$work/home scripts/in-private-clone sh -c 'pwd; echo "told: $PARTITA_CLONE_IN"' >"$work/out"
+grep -qx 'told: ' "$work/out" || fail "the command is told where clones are: $(cat "$work/out")"
 grep -q "^$work/home/partita-clone" "$work/out" || fail "it is not below the home: $(cat "$work/out")"
