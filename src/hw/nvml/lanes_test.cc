@@ -381,7 +381,7 @@ TEST(Lanes, ALateJobThatNoThreadCanBeStartedBesideGoesOnAsTheWorkers) {
 TEST(Lanes, ACompletionMaySubmitAndIsCalledWithoutALock) {
   Lanes lanes;
   Reports reports;
-  const auto held = std::make_shared<int>(1);
+  auto held = std::make_shared<int>(1);  // not const: the job would be copied, not moved
   lanes.Submit(
       "gpu 0", kPatient, [held](CallWatch&) {},
       [&, weak = std::weak_ptr<int>(held)](const Lanes::Report&) {
