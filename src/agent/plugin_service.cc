@@ -39,23 +39,24 @@ constexpr seconds kWhileAwaited{10};
 constexpr seconds kToHearHolders{1};
 constexpr milliseconds kUntilItListens{50};
 
-// Whether kubelet was shown any of a device as healthy; absent: nothing of it.
-std::map<std::string, bool> ShownAsHealthy(const Offered& offered) {
-  std::map<std::string, bool> shown;
+// Whether any of a device is well; absent: nothing of it is offered.
+std::map<std::string, bool> WellOf(const Offered& offered) {
+  std::map<std::string, bool> well;
   for (const OfferedResource& resource : offered.resources)
     for (const OfferedDevice& device : resource.devices)
-      shown[device.whole_id] = shown[device.whole_id] || device.healthy;
-  return shown;
+      well[device.whole_id] = well[device.whole_id] || device.healthy;
+  return well;
 }
 
 // The files are of an earlier look. What is new is not in them, and what was ill may not be: it may
 // have been one that could not be read.
-void OfferWhatFilesHave(Offered& offered, const std::map<std::string, bool>& shown) {
+void OfferWhatFilesHave(Offered& offered, const std::map<std::string, bool>& were_well) {
   for (OfferedResource& resource : offered.resources) {
-    std::erase_if(resource.devices,
-                  [&](const OfferedDevice& device) { return !shown.contains(device.whole_id); });
+    std::erase_if(resource.devices, [&](const OfferedDevice& device) {
+      return !were_well.contains(device.whole_id);
+    });
     for (OfferedDevice& device : resource.devices) {
-      if (!device.healthy || shown.at(device.whole_id)) continue;
+      if (!device.healthy || were_well.at(device.whole_id)) continue;
       device.healthy = false;
       device.why = "the files of CDI are not yet of the node as it is";
     }
@@ -261,7 +262,7 @@ Offered PluginService::WhatIsOffered() const {
   }
   if (!disabled_.empty()) OfferNothing(offered, disabled_);
   if (!files_current_ && options_.config.UsesCdi())
-    OfferWhatFilesHave(offered, ShownAsHealthy(offered_));
+    OfferWhatFilesHave(offered, were_well_);
   return offered;
 }
 
@@ -276,6 +277,8 @@ void PluginService::Publish() {
   FindChannels();
   // Not while the stocks of what was offered before are of it.
   Offered offered = WhatIsOffered();
+  // Before domains are asked: a daemon that mends says nothing of files.
+  were_well_ = WellOf(offered);
   // First: it may say at once which of them have to wait.
   if (want_domains_) want_domains_(offered.domains, offered.domains_complete);
   AskDomains(offered);

@@ -145,6 +145,7 @@ class PluginService {
   WantDomains want_domains_;
   std::map<std::string, std::string> domain_problems_, kept_devices_;
   Offered offered_;
+  std::map<std::string, bool> were_well_;  // devices of the last offer, whatever their MPS domains
   std::map<std::string, service::device_plugin::Stock> stocks_;  // of offered_, by resource
   std::vector<std::string> told_, told_unknown_;
   std::size_t unknown_count_ = 0;

@@ -125,6 +125,20 @@ TEST_F(PluginServiceTest, WhatIsWellAgainWaitsForTheFileThatNamesIt) {
   EXPECT_EQ(Shown(), "2 of 2");
 }
 
+TEST_F(PluginServiceTest, WhatItsDaemonKeptBackWaitsForNoFile) {
+  See(2);
+  const std::map<std::string, std::string> kept = {
+      {seen_->inventory.gpus[1].uuid->value(), "somebody holds shares of it"}};
+  plugin_.Start(options_);
+  plugin_.SetFiles(false, {});
+  plugin_.SetDomains({}, kept);
+  loop_.Advance(milliseconds(100));
+  ASSERT_EQ(Shown(), "1 of 2");
+  plugin_.SetDomains({}, {});
+  loop_.Advance(milliseconds(100));
+  EXPECT_EQ(Shown(), "2 of 2");
+}
+
 TEST_F(PluginServiceTest, WithoutCdiInTheEngineNothingIsOffered) {
   options_.config.list_unasked = true;
   plugin_.SetReach(false, "");

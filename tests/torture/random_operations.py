@@ -102,7 +102,7 @@ class Operations:
             containers = [part for part in (ids[:cut], ids[cut:]) if part]
             answers = self.kubelet.allocate(resource, containers)
         except grpc.RpcError as error:
-            right = self.could_give(available, required, size)
+            right = preferred and self.could_give(self.still(resource, available, offered), required, size)
             return self.refused(resource, available, error, begin, offered if right else None)
         self._serial += 1
         seen = time.monotonic() + self.random.choice([0, 0, 0, 0.5, 2])
@@ -121,6 +121,11 @@ class Operations:
         # One that answers with fewer leaves the rest to kubelet.
         left = [one for one in available if one not in ids]
         return ids[:size] + self.random.sample(left, max(0, size - len(ids)))
+
+    def still(self, resource, available, offered):
+        """Those of kubelet's list that the agent has: it may have withdrawn one a moment ago."""
+        _, devices = offered[1].get(resource, (None, []))
+        return [one for one in available if one in devices]
 
     def could_give(self, available, required, size):
         """Whether some of them go together where one share is the most: whole devices, if there are enough."""
