@@ -1,17 +1,40 @@
 // WriteFileAtomically on paths that people name: devices, pipes, links, directories of others.
 #include <fcntl.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <array>
 #include <cstdlib>
+#include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "base/files.h"
 #include "base/unique_fd.h"
+
+namespace partita::base {
+namespace {
+
+// The numbers that names are made of next, the last one first; after them they are the kernel's.
+std::vector<std::uint64_t> g_next_numbers;
+
+}  // namespace
+}  // namespace partita::base
+
+// In place of libc's, for this program alone.
+extern "C" ssize_t getrandom(void* buffer, size_t size, unsigned flags) {
+  std::vector<std::uint64_t>& next = partita::base::g_next_numbers;
+  if (next.empty() || size != sizeof next.back())
+    return syscall(SYS_getrandom, buffer, size, flags);
+  std::memcpy(buffer, &next.back(), size);
+  next.pop_back();
+  return static_cast<ssize_t>(size);
+}
 
 namespace partita::base {
 namespace {
@@ -131,6 +154,25 @@ TEST_F(AtomicWrite, UsesNoFileThatSomebodyElseMade) {
   EXPECT_EQ(About(Path("f")).st_mode, S_IFREG | 0600U);
   EXPECT_EQ(*ReadFile(Path("f")), "root's");
   EXPECT_EQ(Names().size(), 65U);
+}
+
+// Whoever guesses the name after all: a file of theirs, and a link to one of root's.
+TEST_F(AtomicWrite, UsesNoFileThatWasThereUnderItsName) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root makes files of others";
+  const std::string guessed = ".partita-0000000000000001.new";
+  const std::string linked = ".partita-0000000000000002.new";
+  ASSERT_TRUE(WriteFile(Path("secret"), "kept", 0600).ok());
+  ASSERT_TRUE(WriteFile(Path(guessed), "", 0666).ok());
+  ASSERT_EQ(chown(Path(guessed).c_str(), kSomebodyElse, kSomebodyElse), 0);
+  ASSERT_EQ(symlink("secret", Path(linked).c_str()), 0);
+  g_next_numbers = {3, 2, 1};
+  ASSERT_TRUE(WriteFileAtomically(Path("f"), "root's", 0600).ok());
+  EXPECT_TRUE(g_next_numbers.empty());
+  EXPECT_EQ(About(Path("f")).st_uid, 0U);
+  EXPECT_EQ(*ReadFile(Path("f")), "root's");
+  EXPECT_EQ(*ReadFile(Path(guessed)), "");
+  EXPECT_EQ(*ReadFile(Path("secret")), "kept");
+  EXPECT_EQ(Names(), (std::vector<std::string>{guessed, linked, "f", "secret"}));
 }
 
 // As the kernel does where fs.protected_symlinks is on, which is not everywhere.

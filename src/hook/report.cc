@@ -4,22 +4,9 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
+
 namespace partita::hook {
-namespace {
-
-std::string OneLine(std::string_view text) {
-  std::string line;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f)
-      line += fmt::format("\\x{:02x}", byte);
-    else
-      line += c;
-  }
-  return line;
-}
-
-}  // namespace
 
 std::string Shortened(std::string_view text) {
   constexpr std::size_t kBegin = 3072, kEnd = 1024;
@@ -29,7 +16,8 @@ std::string Shortened(std::string_view text) {
 }
 
 void Report::Line(std::string_view level, std::string_view text) const {
-  const std::string line = fmt::format("{}: {}: {}\n", program_, level, OneLine(Shortened(text)));
+  const std::string line =
+      fmt::format("{}: {}: {}\n", program_, level, base::Printable(Shortened(text)));
   // Nobody is left to be told that this failed.
   [[maybe_unused]] const ssize_t written = write(STDERR_FILENO, line.data(), line.size());
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Who needs a fresh Debian 12 waits for whoever makes one, says so, and takes what is there by then; inside, the proxies of
-# this machine's apt and environment are known. The Debian is one of a few programs.
+# this machine's apt and environment are known, and CI. The Debian is one of a few programs.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/../.." && pwd)
 work=$(mktemp -d "${TMPDIR:-/tmp}/partita-scripts.XXXXXX")
@@ -37,7 +37,7 @@ git add . && git commit -qm "a commit"
 
 echo 'Acquire::http::Proxy "http://proxy.example:3142";' >"$work/apt.conf"
 export APT_CONFIG=$work/apt.conf PARTITA_CACHE=$work/cache PATH=$work/bin:$PATH
-export https_proxy=http://other.example no_proxy=here
+export https_proxy=http://other.example no_proxy=here CI=true
 unset http_proxy
 mkfifo "$work/says"
 exec 9>"$work/cache/debian-12.lock"
@@ -50,7 +50,7 @@ case $line in *"$work/cache/debian-12.lock"*) ;; *) fail "it does not wait: $lin
 exec 9>&-
 cat <&"$says" >"$work/out"
 wait "$!" || fail "it ended with $?"
-for variable in http_proxy=http://proxy.example:3142 https_proxy=http://other.example no_proxy=here; do
+for variable in http_proxy=http://proxy.example:3142 https_proxy=http://other.example no_proxy=here CI=true; do
   grep -qx "$variable" "$work/out" || fail "not inside: $variable"
 done
 

@@ -86,6 +86,34 @@ std::vector<std::size_t> LeftOut(const Asked& asked) {
   return left;
 }
 
+struct MigAssertOptions {
+  bool mode_only = false;
+  bool strict = false;  // a GPU without an entry is not as it should be
+};
+
+int AssertMig(const Asked& asked, const MigAssertOptions& options) {
+  const auto compared = service::mig::Differences(asked.node, asked.goal, options.mode_only);
+  if (!compared.ok()) return ReportError(compared.error());
+  const std::vector<service::mig::GpuDifference>& differences = *compared;
+  const std::vector<std::size_t> left =
+      options.strict ? LeftOut(asked) : std::vector<std::size_t>();
+  const bool applied = differences.empty() && left.empty();
+  Value document = MigDiffDocument(asked.node, differences);
+  document.Set("kind", "MigAssertion").Set("applied", applied);
+  document.Set("leftOut", GpuList(asked.node, left));
+  Print(asked.options, document, [&](const Look& look) {
+    if (applied) return Lines{Line().Add("applied")};
+    Lines lines = {Line().Add("not applied", Ink::kFault)};
+    if (!differences.empty()) Append(DrawMigDiff(asked.node, differences, look), lines);
+    if (!left.empty()) {
+      const std::string text = fmt::format("no entry is for {}", GpuNumbers(asked.node, left));
+      Append(Wrapped(Line().PadTo(kIndent), kIndent, text, Ink::kPlain, look), lines);
+    }
+    return lines;
+  });
+  return applied ? kExitDone : kExitNotApplied;
+}
+
 }  // namespace
 
 Lines DrawMigDiff(const model::Inventory& node,
@@ -151,30 +179,9 @@ int RunMigDiff(const base::Invocation& invocation) {
 }
 
 int RunMigAssert(const base::Invocation& invocation) {
-  const bool mode_only = invocation.Has("mode-only");
-  const bool strict = invocation.Has("strict");
-  const auto with = mode_only ? WithModes : WithGoal;
-  return with(invocation, [&](const Asked& asked) {
-    const auto compared = service::mig::Differences(asked.node, asked.goal, mode_only);
-    if (!compared.ok()) return ReportError(compared.error());
-    const std::vector<service::mig::GpuDifference>& differences = *compared;
-    const std::vector<std::size_t> left = strict ? LeftOut(asked) : std::vector<std::size_t>();
-    const bool applied = differences.empty() && left.empty();
-    Value document = MigDiffDocument(asked.node, differences);
-    document.Set("kind", "MigAssertion").Set("applied", applied);
-    document.Set("leftOut", GpuList(asked.node, left));
-    Print(asked.options, document, [&](const Look& look) {
-      if (applied) return Lines{Line().Add("applied")};
-      Lines lines = {Line().Add("not applied", Ink::kFault)};
-      if (!differences.empty()) Append(DrawMigDiff(asked.node, differences, look), lines);
-      if (!left.empty()) {
-        const std::string text = fmt::format("no entry is for {}", GpuNumbers(asked.node, left));
-        Append(Wrapped(Line().PadTo(kIndent), kIndent, text, Ink::kPlain, look), lines);
-      }
-      return lines;
-    });
-    return applied ? kExitDone : kExitNotApplied;
-  });
+  const MigAssertOptions options{invocation.Has("mode-only"), invocation.Has("strict")};
+  const auto with = options.mode_only ? WithModes : WithGoal;
+  return with(invocation, [&](const Asked& asked) { return AssertMig(asked, options); });
 }
 
 }  // namespace partita::cli

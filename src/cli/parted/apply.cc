@@ -19,8 +19,8 @@ std::vector<base::Option> Flags() {
 
 base::Result<void> Applied(const base::Invocation& invocation) {
   TRY(selected, LoadSelected(invocation));
-  const service::mig::BootSelection selection{invocation.Get("config-file").value_or(""),
-                                              invocation.Get("hooks-file").value_or(""),
+  const ChangeOptions options = ReadChangeOptions(invocation, Flags());
+  const service::mig::BootSelection selection{selected.path, options.hooks_file,
                                               selected.config->name};
   const config::Document& document = selected.file->document();
   TRY(goal, service::mig::WantedGoal::Parse({service::mig::GoalKind::kFile,
@@ -29,7 +29,7 @@ base::Result<void> Applied(const base::Invocation& invocation) {
                                              selected.config->name,
                                              {},
                                              true}));
-  return Changed(invocation, Flags(), selection, goal);
+  return Changed(options, selection, goal);
 }
 
 int RunApply(const base::Invocation& invocation) {

@@ -22,6 +22,16 @@ namespace {
 using base::Invocation;
 using base::Result;
 
+struct AssertOptions {
+  bool valid_config = false;  // only whether the file is right
+  bool mode_only = false;
+  bool extended = false;  // partita's own exit statuses
+};
+
+AssertOptions ReadAssertOptions(const Invocation& invocation) {
+  return {invocation.Has("valid-config"), invocation.Has("mode-only"), Extended(invocation)};
+}
+
 constexpr std::string_view kNotApplied =
     "assertion failure: selected configuration not currently applied";
 
@@ -49,13 +59,13 @@ Result<void> AssertedThroughPci(const Selected& selected) {
 
 // The reference judges the file alone, on machines without a GPU too. What these GPUs could not be
 // is told all the same.
-Result<void> AssertedValid(const Invocation& invocation, const Selected& selected) {
+Result<void> AssertedValid(const AssertOptions& options, const Selected& selected) {
   const Result<model::Inventory> node = ReadNode();
   if (!node.ok()) return {};
   const ConfigVerdict verdict = Validate(*selected.file, *selected.config, *node);
   if (verdict.reasons.empty()) return {};
   std::string reasons = base::Join(verdict.reasons, "; ");
-  if (Extended(invocation)) return base::Error(base::ErrorCode::kInvalid, std::move(reasons));
+  if (options.extended) return base::Error(base::ErrorCode::kInvalid, std::move(reasons));
   PrintLog(Level::kWarning, "on these GPUs: " + reasons);
   return {};
 }
@@ -67,29 +77,33 @@ bool NamesAGpu(const config::MigConfig& config, const model::Inventory& node) {
   });
 }
 
-Result<void> Asserted(const Invocation& invocation) {
-  TRY(selected, LoadSelected(invocation));
-  if (invocation.Has("valid-config")) return AssertedValid(invocation, selected);
-  const bool mode_only = invocation.Has("mode-only");
+Result<void> Asserted(const AssertOptions& options, const Selected& selected) {
+  if (options.valid_config) return AssertedValid(options, selected);
   const model::Inventory node = service::inventory::Reader(Reading()).Read();
-  if (mode_only && service::mig::NeedsPci(Reading(), node)) return AssertedThroughPci(selected);
+  if (options.mode_only && service::mig::NeedsPci(Reading(), node))
+    return AssertedThroughPci(selected);
   if (!node.driver) return model::WhyNoDriver(node);
   TRY(goal, OrInvalid(service::mig::ResolveConfig(*selected.file, *selected.config, node)));
-  TRY(differences, service::mig::Differences(node, goal, mode_only));
+  TRY(differences, service::mig::Differences(node, goal, options.mode_only));
   TRY_VOID(NoneOf(differences));
   // Of modes the reference says here that they are right.
-  if (mode_only || NamesAGpu(*selected.config, node)) return {};
+  if (options.mode_only || NamesAGpu(*selected.config, node)) return {};
   return base::MakeError(base::ErrorCode::kNotApplied, "{}: it names no GPU of this machine",
                          kNotApplied);
 }
 
+std::string_view Done(const AssertOptions& options) {
+  if (options.valid_config) return "Selected MIG configuration is valid";
+  if (options.mode_only) return "Selected MIG mode settings from configuration currently applied";
+  return "Selected MIG configuration currently applied";
+}
+
 int RunAssert(const Invocation& invocation) {
-  std::string_view done = "Selected MIG configuration currently applied";
-  if (invocation.Has("mode-only")) {
-    done = "Selected MIG mode settings from configuration currently applied";
-  }
-  if (invocation.Has("valid-config")) done = "Selected MIG configuration is valid";
-  return Finish(invocation, Asserted(invocation), done);
+  const AssertOptions options = ReadAssertOptions(invocation);
+  const Result<Selected> selected = LoadSelected(invocation);
+  const Result<void> end =
+      selected.ok() ? Asserted(options, *selected) : Result<void>(selected.error());
+  return Finish(invocation, end, Done(options));
 }
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -33,9 +32,9 @@ using service::mig::ChangeStatus;
 
 // The variables of a command's flags, as hooks see them.
 std::map<std::string, std::string> FlagVariables(const Invocation& invocation,
-                                                 const std::vector<Option>& options) {
+                                                 const std::vector<Option>& flags) {
   std::map<std::string, std::string> variables;
-  for (const Option& option : options) {
+  for (const Option& option : flags) {
     if (option.environment.empty()) continue;
     variables[option.environment] = option.value_name.empty()
                                         ? (invocation.Has(option.name) ? "true" : "false")
@@ -63,18 +62,17 @@ Result<void> Judged(const Result<config::HooksFile>& hooks) {
 }
 
 // Read and judged here; run where the change is.
-Result<service::mig::HookOrder> LoadHooks(const Invocation& invocation,
-                                          const std::vector<Option>& options) {
+Result<service::mig::HookOrder> LoadHooks(const ChangeOptions& options) {
   service::mig::HookOrder hooks;
-  hooks.variables = FlagVariables(invocation, options);
+  hooks.variables = options.variables;
   std::error_code error;
   hooks.directory = std::filesystem::current_path(error);
-  const std::optional<std::string> path = invocation.Get("hooks-file");
-  if (!path || path->empty()) return hooks;
-  TRY_VOID(service::mig::CheckSelectable(*path), "error parsing hooks file");
-  TRY(document, config::Document::Load(*path), "error parsing hooks file");
-  TRY_VOID(Judged(config::HooksFile::Parse(document.text(), *path)), "error parsing hooks file");
-  hooks.file = *path;
+  const std::string& path = options.hooks_file;
+  if (path.empty()) return hooks;
+  TRY_VOID(service::mig::CheckSelectable(path), "error parsing hooks file");
+  TRY(document, config::Document::Load(path), "error parsing hooks file");
+  TRY_VOID(Judged(config::HooksFile::Parse(document.text(), path)), "error parsing hooks file");
+  hooks.file = path;
   hooks.text = document.text();
   return hooks;
 }
@@ -105,26 +103,29 @@ Result<void> ResultOf(const service::mig::ChangeEnd& end) {
 
 }  // namespace
 
-Result<void> Changed(const Invocation& invocation,
-                     const std::vector<Option>& options,
+ChangeOptions ReadChangeOptions(const Invocation& invocation, const std::vector<Option>& flags) {
+  return {invocation.Get("hooks-file").value_or(""), invocation.Has("skip-reset"),
+          invocation.Has("mode-only"), invocation.Has("debug"), FlagVariables(invocation, flags)};
+}
+
+Result<void> Changed(const ChangeOptions& options,
                      const service::mig::BootSelection& selection,
                      const service::mig::WantedGoal& goal) {
-  Result<service::mig::HookOrder> hooks = LoadHooks(invocation, options);
+  Result<service::mig::HookOrder> hooks = LoadHooks(options);
   if (!hooks.ok()) return std::move(hooks).error().As(base::ErrorCode::kInvalid);
   StopOnSignals();
-  const bool debug = invocation.Has("debug");
   service::mig::RemoteOrder order;
   order.source = goal.source();
-  order.skip_reset = invocation.Has("skip-reset");
-  order.mode_only = invocation.Has("mode-only");
+  order.skip_reset = options.skip_reset;
+  order.mode_only = options.mode_only;
   order.command = kMigPartedName;
   order.wait = true;
   order.in_steps = true;
   order.hooks = *std::move(hooks);
   order.selection = selection;
-  order.tell_hooks = debug;
+  order.tell_hooks = options.debug;
   const service::mig::ChangeEnd end = ChangePlace(Reading()).Run(
-      order, nullptr, [debug](const service::mig::ChangeNews& news) { Show(news, debug); });
+      order, nullptr, [&](const service::mig::ChangeNews& news) { Show(news, options.debug); });
   for (const std::string& warning : end.warnings) Warn(warning);
   return ResultOf(end);
 }

@@ -49,7 +49,7 @@ Result<void> Restored(const Invocation& invocation) {
   if (!path || path->empty()) return MissingFlag(invocation, "checkpoint-file");
   const Result<service::mig::WantedGoal> checkpoint = LoadCheckpoint(*path);
   if (!checkpoint.ok()) return Unusable("error parsing checkpoint file", checkpoint.error());
-  return Changed(invocation, RestoreFlags(), {}, *checkpoint);
+  return Changed(ReadChangeOptions(invocation, RestoreFlags()), {}, *checkpoint);
 }
 
 int RunRestore(const Invocation& invocation) {

@@ -1,6 +1,5 @@
 #include <cstdio>
 #include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -30,36 +29,46 @@ std::string ConfigText(const base::Value& config, std::string_view format) {
   return json;
 }
 
+struct EmitOptions {
+  std::string format;
+  std::string path;   // "" and "-" are standard output
+  std::string label;  // of what is exported
+};
+
+Result<EmitOptions> ReadEmitOptions(const Invocation& invocation) {
+  const auto text = [&](const char* option) { return invocation.Get(option).value_or(""); };
+  EmitOptions options{text("output-format"), text("output-file"), text("config-label")};
+  if (options.format == "yaml" || options.format == "json") return options;
+  return WrongUsage(invocation, fmt::format("unrecognized 'output-format': {}", options.format));
+}
+
+using MakeConfig = std::function<Result<base::Value>(const model::Inventory&, const EmitOptions&)>;
+
 // Prints a configuration, or writes it where --output-file says.
-Result<void> Emit(const Invocation& invocation,
-                  const std::function<Result<base::Value>(const model::Inventory&)>& make) {
-  const std::string format = invocation.Get("output-format").value_or("yaml");
-  if (format != "yaml" && format != "json") {
-    return WrongUsage(invocation, fmt::format("unrecognized 'output-format': {}", format));
-  }
+Result<void> Emit(const Invocation& invocation, const MakeConfig& make) {
+  TRY(options, ReadEmitOptions(invocation));
   TRY(node, ReadNode());
-  TRY(config, make(node));
-  const std::string text = ConfigText(config, format);
-  const std::optional<std::string> path = invocation.Get("output-file");
-  if (!path || path->empty() || *path == "-") {
+  TRY(config, make(node, options));
+  const std::string text = ConfigText(config, options.format);
+  if (options.path.empty() || options.path == "-") {
     std::fwrite(text.data(), 1, text.size(), stdout);
     return {};
   }
-  return base::WriteFileAtomically(*path, text, 0644);
+  return base::WriteFileAtomically(options.path, text, 0644);
 }
 
 int RunExport(const Invocation& invocation) {
-  const std::string label = invocation.Get("config-label").value_or("current");
-  return Finish(invocation,
-                Emit(invocation,
-                     [&](const model::Inventory& node) -> Result<base::Value> {
-                       return service::mig::ExportConfig(node, label);
-                     }),
-                "");
+  const MakeConfig make = [](const model::Inventory& node, const EmitOptions& options) {
+    return service::mig::ExportConfig(node, options.label);
+  };
+  return Finish(invocation, Emit(invocation, make), "");
 }
 
 int RunGenerate(const Invocation& invocation) {
-  return Finish(invocation, Emit(invocation, service::mig::GenerateConfig), "");
+  const MakeConfig make = [](const model::Inventory& node, const EmitOptions&) {
+    return service::mig::GenerateConfig(node);
+  };
+  return Finish(invocation, Emit(invocation, make), "");
 }
 
 Option FormatFlag() {

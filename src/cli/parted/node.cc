@@ -32,6 +32,7 @@ Result<Selected> LoadSelected(const base::Invocation& invocation) {
   Result<config::MigConfigFile> file = LoadMigConfig(*path);
   if (!file.ok()) return Unusable("error parsing config file", file.error());
   Selected selected;
+  selected.path = *path;
   selected.file = std::make_shared<const config::MigConfigFile>(*std::move(file));
   const std::string name = invocation.Get("selected-config").value_or("");
   if (name.empty() && selected.file->configs().size() > 1) {

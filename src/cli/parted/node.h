@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "base/command_line.h"
 #include "cli/parted/outcome.h"
@@ -18,6 +19,7 @@ namespace partita::cli::parted {
 [[nodiscard]] base::Result<model::Inventory> ReadNode();
 
 struct Selected {
+  std::string path;  // of the file, as the command line names it
   std::shared_ptr<const config::MigConfigFile> file;
   const config::MigConfig* config = nullptr;  // inside file
 };

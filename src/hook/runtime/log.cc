@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/characters.h"
 #include "base/files.h"
 #include "base/json.h"
 #include "base/value.h"
@@ -37,7 +38,10 @@ std::string Time(std::time_t now) {
                      clock.hours().count(), clock.minutes().count(), clock.seconds().count());
 }
 
-std::string QuotedText(std::string_view text) { return base::ToJsonLine(base::Value(text)); }
+// JSON is read by programs; this by whoever may sit at a terminal.
+std::string QuotedText(std::string_view text) {
+  return base::ToJsonLine(base::Value(base::Printable(text, "\n\t")));
+}
 
 base::Result<base::UniqueFd> OpenLogFile(const std::string& path) {
   const std::size_t slash = path.rfind('/');

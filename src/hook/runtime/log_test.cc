@@ -15,6 +15,11 @@ TEST(RuntimeLog, LinesAreAsRuncWritesThem) {
             "time=\"2026-11-16T08:00:00Z\" level=error msg=\"a \\\"b\\\"\\n\"\n");
 }
 
+TEST(RuntimeLog, TextLeavesNothingThatATerminalActsOn) {
+  EXPECT_EQ(LogLine("error", "a\x1b[2J \xc2\x9b \xe2\x80\xae", kNow, false),
+            "time=\"2026-11-16T08:00:00Z\" level=error msg=\"a?[2J ? ?\"\n");
+}
+
 TEST(RuntimeLog, LevelsAreLogruss) {
   EXPECT_EQ(RuntimeLog::ParseLevel("info"), RuntimeLog::Level::kInfo);
   EXPECT_EQ(RuntimeLog::ParseLevel("warn"), RuntimeLog::Level::kWarning);
