@@ -11,8 +11,14 @@ from testbench.verbs_listed import KUBELET, told_since
 from testbench.verbs_observe import POLL_SECONDS, WAIT_SECONDS, allocatable
 
 REJECTED = "UnexpectedAdmissionError"  # kubelet's word for a pod that no plugin answered for
-# The end of a connection is nobody's answer, whether the kernel says it or kubelet itself; any other error is one.
-NOBODYS_ANSWER = r"^(?!.*rpc error: code = (?!Unavailable|Canceled desc = grpc: the client connection is closing))"
+# The end of a connection is nobody's answer, whether the kernel says it or kubelet itself; any other error is one. Unavailable
+# is a plugin's own word too: only with those of grpc-go's transport (internal/transport/http2_client.go) nobody said it.
+ENDED = (
+    "Unavailable desc = connection error: ", "Unavailable desc = error reading from server: ",
+    "Unavailable desc = closing transport due to: ", "Unavailable desc = transport(?:: | is closing)",
+    "Unavailable desc = the connection is draining", "Canceled desc = grpc: the client connection is closing",
+)
+NOBODYS_ANSWER = rf"^(?!.*rpc error: code = (?!{'|'.join(ENDED)}))"
 
 
 @dataclasses.dataclass(frozen=True)
