@@ -115,6 +115,20 @@ def note(words: str, value: Any) -> None:
     current().figures.setdefault(served_by(), {})[words] = value
 
 
+def why_not_noted(stack: str) -> str:
+    """Why this run has no figures of the scenario with another stack. That it was not asked for them is a reason, and so
+    is a failure of its own, which others may overlook; else they are owed."""
+    bench = current()
+    if stack not in bench.stacks:
+        return "this run is without it"
+    if stack in bench.red:
+        return f"NO: WITH {stack.upper()} THE SCENARIO ITSELF FAILED"
+    raise Unexpected(
+        f"figures of the scenario with {stack}, which this run was asked for",
+        f"none, and no failure of it; of --stack {','.join(bench.stacks)} the first comes first", where(),
+    )
+
+
 def noted(words: str, stack: str) -> Any:
     """What the scenario noted with another stack earlier in this run; None if it did not come so far."""
     return current().figures.get(stack, {}).get(words)

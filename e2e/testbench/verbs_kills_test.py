@@ -11,7 +11,7 @@ from typing import Any
 
 from testbench import scenario_bench, stack, verbs_kills
 from testbench.scenario_bench import Bench, Progress, Unexpected
-from testbench.verbs_kills import NOBODYS_ANSWER, kill_server, note, noted, wait_for_return
+from testbench.verbs_kills import NOBODYS_ANSWER, kill_server, note, noted, wait_for_return, why_not_noted
 from testbench.verbs_test import FakeApi, done
 
 NODE = "/api/v1/nodes/dgx"
@@ -108,6 +108,15 @@ class Kills(unittest.TestCase):
         ):
             self.assertNotRegex(why.format(said), NOBODYS_ANSWER)
         self.assertRegex("no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu", NOBODYS_ANSWER)
+
+    def test_figures_that_were_asked_for_are_owed(self) -> None:
+        bench = scenario_bench.current()
+        self.assertEqual(why_not_noted("other"), "this run is without it")
+        bench.stacks = ("own", "other")
+        with self.assertRaisesRegex(Unexpected, "figures of the scenario with other, which this run was asked for"):
+            why_not_noted("other")
+        bench.red = frozenset({"other"})
+        self.assertEqual(why_not_noted("other"), "NO: WITH OTHER THE SCENARIO ITSELF FAILED")
 
     def test_figures_are_those_of_a_stack(self) -> None:
         note("rejected", 3)
