@@ -122,6 +122,21 @@ TEST(RecoveryAction, ThatIsNotAskedForAgainAndAgainIsARelapse) {
   EXPECT_EQ(out(), 240s);
 }
 
+// 119 is excused by nobody: the part is out by it.
+TEST(RecoveryAction, ThatIsNotAskedForBringsNobodyBackWhomAnotherFaultKeepsOut) {
+  Ward ward;
+  ward.Ask(kNothing);
+  ward.Xid(95);
+  ward.Xid(119);
+  ward.Live(1min);
+  ++ward.facts_.driver.module;
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.Live(11min);
+  EXPECT_TRUE(ward.health_.faults.empty());
+  EXPECT_EQ(ward.health_.recoveries.size(), 1U) << "it came back once";
+}
+
 // Also where the one before was forgotten meanwhile.
 TEST(RecoveryAction, ThatIsNotAskedForEveryElevenMinutesIsARelapse) {
   Ward ward;
