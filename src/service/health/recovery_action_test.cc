@@ -67,6 +67,21 @@ TEST(RecoveryAction, StandsBelowWhatWasNamed) {
   variables.overrides.ignored = {94};
   EXPECT_EQ(Judged(95, kNothing, variables).effect, Effect::kUnhealthy);
   EXPECT_EQ(Judged(94, kReset, variables).xid, 0U);
+  // That is of the XID alone. What the driver asks for is a finding of its own, whose name is 154.
+  for (const XidOptions& named : {options, variables}) {
+    Ward ward;
+    ward.options_ = named;
+    ward.Xid(94);
+    ward.After(10s);
+    EXPECT_EQ(ward.State(), kHealthy);
+    ward.Ask(kReset);
+    ward.After(10s);
+    EXPECT_EQ(ward.State(), kUnhealthy);
+    EXPECT_EQ(ward.Reason(), "RecoveryAction");
+    ward.options_.rules.push_back({.xid = 154, .policy = config::XidPolicy::kIgnore});
+    ward.Live(5s);
+    EXPECT_EQ(ward.State(), kHealthy);
+  }
 }
 
 TEST(RecoveryAction, IsThePresetsWhereTheDriverKnowsNone) {
