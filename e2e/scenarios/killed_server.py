@@ -16,7 +16,7 @@ from testbench.verbs import (
     allocatable, apply, begin_delete, delete, expect, expect_match, field, given_ids, kill_server, note, noted, now,
     pod, reboot, restart, serve, served_by, start, stop, wait_for, wait_for_return,
 )
-from testbench.verbs_kills import NOBODYS_ANSWER, REJECTED
+from testbench.verbs_kills import NOBODYS_ANSWER, REJECTED, why_not_noted
 
 NODES = {"dgx": "dgx-a100-40"}
 KILLS = int(os.environ.get("PARTITA_E2E_KILLS") or 20)
@@ -166,7 +166,7 @@ def judge(returns, rejected):
     expect(median <= RIGHT_SECONDS, True, f"half of the returns are told within {RIGHT_SECONDS} s ({median:.2f})")
     theirs = noted(REJECTED_PODS, "nvidia")
     if theirs is None:
-        note("compared with NVIDIA's plugin", "no, it has not gone through the same in this run")
+        note("compared with NVIDIA's plugin", why_not_noted("nvidia"))
         expect(late, 0, LATE)
         return
     note("rejected a kill, with NVIDIA's plugin too", f"{rejected / KILLS:.2f} {theirs / KILLS:.2f}")

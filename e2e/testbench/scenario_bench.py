@@ -143,6 +143,8 @@ class Bench:
     marks: list[str] = dataclasses.field(default_factory=list)  # names of clusters started so far
     times: list[tuple[str, float]] = dataclasses.field(default_factory=list)
     figures: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)  # of the scenario, by stack
+    stacks: tuple[str, ...] = ()  # of this run, the first first
+    red: frozenset[str] = frozenset()  # those with which this scenario has failed so far
     build: Path | None = None  # of partita; None: the default of the command
     start_cluster: Callable[[dict[str, str]], Any] | None = None
     examine: Callable[[Any, Exception], None] = lambda cluster, error: None  # a cluster of its own that failed

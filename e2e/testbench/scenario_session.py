@@ -69,6 +69,7 @@ class Session:
         self._times: list[tuple[str, str, float]] = []
         self._figures: dict[str, dict[str, dict[str, Any]]] = {}  # of scenarios, by stack
         self._again: set[tuple[str, str]] = set()  # scenarios and stacks that were red and run once more
+        self._red: set[tuple[str, str]] = set()  # and those that are red
 
     @property
     def passed(self) -> bool:
@@ -240,7 +241,8 @@ class Session:
         bench = Bench(
             cluster, stack, self._progress, self._before, marks=self._marks,
             figures=self._figures.setdefault(scenario.name, {}), build=self._options.build,
-            start_cluster=self.start_cluster,
+            stacks=tuple(each.name for each in self._stacks),
+            red=frozenset(name for of, name in self._red if of == scenario.name), start_cluster=self.start_cluster,
         )
         bench.examine = lambda own, error: self._examine(scenario, own, problem_of(error), bench.harnesses)
         begin = time.monotonic()
@@ -253,7 +255,9 @@ class Session:
             problem = "\n".join(f"not put back: {words}" for words in stuck)
             self._progress.say(indent(problem))
         name = self._name(scenario, stack) if bench.served or not_served else scenario.name
-        again = (scenario.name, stack.name) in self._again
+        key = (scenario.name, stack.name)
+        self._red = self._red | {key} if problem else self._red - {key}
+        again = key in self._again
         result = Result(name, time.monotonic() - begin, problem, not_served, unsteady=again and not problem)
         self.results.append(result)
         self._times += [(name, words, seconds) for words, seconds in bench.times]

@@ -395,6 +395,23 @@ class ScenarioFiles(unittest.TestCase):
             r"figures of a \(nvidia\): theirs: None; count: 6\nfigures of a \(partita\): theirs: 6; count: 7\n",
         )
 
+    def test_a_scenario_knows_with_which_stacks_it_is_to_run_and_with_which_it_failed(self) -> None:
+        path = self.write("a.py", '''\
+            """Fails with the first."""
+            from testbench.scenario_bench import current
+            from testbench.verbs import note, served_by
+            NODES = {"dgx": "dgx-a100-40"}
+            def scenario():
+                current().served = True
+                note("known", f"{','.join(current().stacks)} {','.join(current().red)}.")
+                assert served_by() == "partita"
+            ''')
+        self.assertEqual(self.run_all(path), 1)
+        self.assertRegex(
+            self.told.getvalue(),
+            r"a \(nvidia\): known: nvidia,partita \.\nfigures of a \(partita\): known: nvidia,partita nvidia\.\n",
+        )
+
     # ---- lanes ----
 
     def noted(self) -> list[str]:

@@ -11,8 +11,14 @@ from testbench.verbs_listed import KUBELET, told_since
 from testbench.verbs_observe import POLL_SECONDS, WAIT_SECONDS, allocatable
 
 REJECTED = "UnexpectedAdmissionError"  # kubelet's word for a pod that no plugin answered for
-# The end of a connection is nobody's answer, whether the kernel says it or kubelet itself; any other error is one.
-NOBODYS_ANSWER = r"^(?!.*rpc error: code = (?!Unavailable|Canceled desc = grpc: the client connection is closing))"
+# The end of a connection is nobody's answer, whether the kernel says it or kubelet itself; any other error is one. Unavailable
+# is a plugin's own word too: only with those of grpc-go's transport (internal/transport/http2_client.go) nobody said it.
+ENDED = (
+    "Unavailable desc = connection error: ", "Unavailable desc = error reading from server: ",
+    "Unavailable desc = closing transport due to: ", "Unavailable desc = transport(?:: | is closing)",
+    "Unavailable desc = the connection is draining", "Canceled desc = grpc: the client connection is closing",
+)
+NOBODYS_ANSWER = rf"^(?!.*rpc error: code = (?!{'|'.join(ENDED)}))"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -107,6 +113,20 @@ def served_by() -> str:
 def note(words: str, value: Any) -> None:
     """A figure of this scenario with this stack: it is told at the end of the run."""
     current().figures.setdefault(served_by(), {})[words] = value
+
+
+def why_not_noted(stack: str) -> str:
+    """Why this run has no figures of the scenario with another stack. That it was not asked for them is a reason, and so
+    is a failure of its own, which others may overlook; else they are owed."""
+    bench = current()
+    if stack not in bench.stacks:
+        return "this run is without it"
+    if stack in bench.red:
+        return f"NO: WITH {stack.upper()} THE SCENARIO ITSELF FAILED"
+    raise Unexpected(
+        f"figures of the scenario with {stack}, which this run was asked for",
+        f"none, and no failure of it; of --stack {','.join(bench.stacks)} the first comes first", where(),
+    )
 
 
 def noted(words: str, stack: str) -> Any:

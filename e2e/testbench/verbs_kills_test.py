@@ -11,7 +11,7 @@ from typing import Any
 
 from testbench import scenario_bench, stack, verbs_kills
 from testbench.scenario_bench import Bench, Progress, Unexpected
-from testbench.verbs_kills import kill_server, note, noted, wait_for_return
+from testbench.verbs_kills import NOBODYS_ANSWER, kill_server, note, noted, wait_for_return, why_not_noted
 from testbench.verbs_test import FakeApi, done
 
 NODE = "/api/v1/nodes/dgx"
@@ -90,6 +90,33 @@ class Kills(unittest.TestCase):
         killed = verbs_kills.Kill("gpus", "dgx", [7, 8], 47, 0)
         with self.assertRaisesRegex(Unexpected, "what serves gpus on node dgx is started again\nseen: +no process"):
             wait_for_return(killed, "gpu", 8, within=0)
+
+    def test_what_nobody_said_is_the_end_of_a_connection(self) -> None:
+        why = "Allocate failed due to rpc error: code = {}, which is unexpected"
+        for said in (
+            "Unavailable desc = error reading from server: EOF",
+            "Unavailable desc = error reading from server: read unix @->/a.sock: read: connection reset by peer",
+            'Unavailable desc = connection error: desc = "transport: Error while dialing: dial unix /a.sock: no such file"',
+            'Unavailable desc = closing transport due to: connection error: desc = "EOF", received prior goaway',
+            "Canceled desc = grpc: the client connection is closing",
+        ):
+            self.assertRegex(why.format(said), NOBODYS_ANSWER)
+        for said in (
+            "Unavailable desc = nobody knows who holds what: the agent has not looked at this node yet",
+            'Unavailable desc = invalid allocation request for "nvidia.com/gpu": the driver gives GPU-1 no index now',
+            "InvalidArgument desc = unknown device: GPU-1", "Canceled desc = context canceled",
+        ):
+            self.assertNotRegex(why.format(said), NOBODYS_ANSWER)
+        self.assertRegex("no healthy devices present; cannot allocate unhealthy devices nvidia.com/gpu", NOBODYS_ANSWER)
+
+    def test_figures_that_were_asked_for_are_owed(self) -> None:
+        bench = scenario_bench.current()
+        self.assertEqual(why_not_noted("other"), "this run is without it")
+        bench.stacks = ("own", "other")
+        with self.assertRaisesRegex(Unexpected, "figures of the scenario with other, which this run was asked for"):
+            why_not_noted("other")
+        bench.red = frozenset({"other"})
+        self.assertEqual(why_not_noted("other"), "NO: WITH OTHER THE SCENARIO ITSELF FAILED")
 
     def test_figures_are_those_of_a_stack(self) -> None:
         note("rejected", 3)

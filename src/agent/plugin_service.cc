@@ -21,6 +21,7 @@ namespace {
 using base::LogKey;
 using base::Value;
 using service::device_plugin::Answer;
+using service::device_plugin::ChannelPath;
 using service::device_plugin::Listed;
 using service::device_plugin::Offered;
 using service::device_plugin::OfferedDevice;
@@ -38,6 +39,7 @@ constexpr seconds kWhileAwaited{10};
 // Milliseconds, as a rule. A kubelet that is slower than this gets its devices nevertheless.
 constexpr seconds kToHearHolders{1};
 constexpr milliseconds kUntilItListens{50};
+constexpr seconds kUntilItHears{1};  // a new list: milliseconds, as a rule
 
 // Whether any of a device is well; absent: nothing of it is offered.
 std::map<std::string, bool> WellOf(const Offered& offered) {
@@ -61,10 +63,6 @@ void OfferWhatFilesHave(Offered& offered, const std::map<std::string, bool>& wer
       device.why = "the files of CDI are not yet of the node as it is";
     }
   }
-}
-
-std::string ChannelPath(std::uint32_t channel) {
-  return fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel);
 }
 
 // Unlike any other answer's; nothing where no answer has annotations.
@@ -96,6 +94,7 @@ PluginService::PluginService(
       changed_(std::move(changed)),
       publish_timer_(loop.NewTimer("publish")),
       listing_timer_(loop.NewTimer("listing")),
+      lately_timer_(loop.NewTimer("lately")),
       pods_timer_(loop.NewTimer("pod-resources")),
       pods_failure_(log, "kubelet does not say which pods have devices"),
       holders_timer_(loop.NewTimer("holders")) {}
@@ -154,6 +153,7 @@ void PluginService::Stop() {
   kubelet_subscription_.reset();
   publish_timer_->Cancel();
   listing_timer_->Cancel();
+  lately_timer_->Cancel();
   pods_timer_->Cancel();
   holders_timer_->Cancel();
   reading_pods_ = read_again_ = heard_pods_ = ever_heard_pods_ = asks_new_kubelet_ = false;
@@ -163,6 +163,7 @@ void PluginService::Stop() {
   endpoints_.clear();
   listings_ = {};
   lists_.clear();
+  lately_.clear();
 }
 
 void PluginService::SetOptions(PluginOptions options) {
@@ -202,8 +203,7 @@ void PluginService::SetHealth(const std::shared_ptr<const model::NodeHealth>& he
 void PluginService::SetFiles(bool current, std::vector<std::string> classes) {
   std::erase(classes, "imex-channel");
   facts_.extra_cdi_classes = std::move(classes);
-  if (std::exchange(files_current_, current) == current || !current) return;
-  PublishSoon();
+  if (!std::exchange(files_current_, current) && current) PublishSoon();
 }
 
 void PluginService::SetReach(bool looked, std::string disabled) {
@@ -282,6 +282,12 @@ void PluginService::Publish() {
   // First: it may say at once which of them have to wait.
   if (want_domains_) want_domains_(offered.domains, offered.domains_complete);
   AskDomains(offered);
+  const service::inventory::Revisions before = std::exchange(offered_at_, snapshot_->revisions);
+  // What went with a change of the machine is not as it was offered.
+  if (before.identity != offered_at_.identity || before.shape != offered_at_.shape)
+    lately_.clear();
+  else if (KeepForAMoment(lately_, offered_, offered))
+    lately_timer_->After(kUntilItHears, [this] { lately_.clear(); });
   stocks_.clear();
   offered_ = std::move(offered);
   for (const OfferedResource& one : offered_.resources) stocks_.emplace(one.name, one);
@@ -356,10 +362,16 @@ const Stock* PluginService::Find(const std::string& resource) const {
 
 base::Result<std::vector<Answer>> PluginService::Allocate(
     const std::string& resource, const std::vector<std::vector<std::string>>& containers) {
-  const OfferedResource nothing{resource, {}, false};
-  const Stock none(nothing);
   const Stock* found = Find(resource);
-  const Stock& stock = found != nullptr ? *found : none;
+  OfferedResource both{resource, {}, false};
+  if (const auto lately = lately_.find(resource); lately != lately_.end()) {
+    if (found != nullptr) both = found->resource();
+    for (const auto& [id, device] : lately->second) both.devices.push_back(device);
+    found = nullptr;
+    PublishSoon();  // what is offered instead may meet what is given here
+  }
+  const Stock kept(both);
+  const Stock& stock = found != nullptr ? *found : kept;
   std::vector<Answer> answers;
   std::vector<service::ledger::Device> taken;
   for (const std::vector<std::string>& ids : containers) {

@@ -23,6 +23,7 @@
 #include "net/rpc/channel.h"
 #include "service/device_plugin/allocate.h"
 #include "service/device_plugin/endpoint.h"
+#include "service/device_plugin/lately.h"
 #include "service/device_plugin/listing.h"
 #include "service/device_plugin/offered.h"
 #include "service/device_plugin/pods.h"
@@ -147,6 +148,8 @@ class PluginService {
   Offered offered_;
   std::map<std::string, bool> were_well_;  // devices of the last offer, whatever their MPS domains
   std::map<std::string, service::device_plugin::Stock> stocks_;  // of offered_, by resource
+  service::device_plugin::Lately lately_;
+  service::inventory::Revisions offered_at_;  // offered_ is of this machine
   std::vector<std::string> told_, told_unknown_;
   std::size_t unknown_count_ = 0;
   service::device_plugin::Listings listings_;
@@ -156,6 +159,7 @@ class PluginService {
   // Changes that come together are one list; kubelet writes a file for each.
   std::unique_ptr<net::Timer> publish_timer_;
   std::unique_ptr<net::Timer> listing_timer_;  // something listed for a while only
+  std::unique_ptr<net::Timer> lately_timer_;
 
   std::unique_ptr<net::rpc::Channel> pods_;
   std::unique_ptr<net::Timer> pods_timer_;

@@ -4,6 +4,7 @@
 
 #include "base/files.h"
 #include "model/testing/sample_gpus.h"
+#include "net/rpc/channel.h"
 #include "net/rpc/server.h"
 #include "net/rpc/wire.h"
 #include "net/testing/fake_loop.h"
@@ -207,6 +208,88 @@ TEST_F(PluginServiceTest, WhatIsNotOfferedNeedsNoDaemon) {
   options_.dev_root = scratch_.path();
   plugin_.SetOptions(options_);
   EXPECT_EQ(wanted, std::vector<std::string>{"0"});
+}
+
+// Whatever it is about: what kubelet gives by the list that it has.
+class PluginAllocateTest : public PluginServiceTest {
+ protected:
+  PluginAllocateTest() {
+    See(2);
+    plugin_.Start(options_);
+    loop_.RunUntilIdle();
+  }
+  // From now on there are so many shares of each GPU.
+  void ShareEach(std::uint32_t replicas) {
+    config::SharedResource shared;
+    shared.name = "nvidia.com/gpu";
+    shared.replicas = replicas;
+    options_.config.time_slicing.emplace().resources = {shared};
+    plugin_.SetOptions(options_);
+  }
+  [[nodiscard]] std::string Gpu(std::size_t index) const {
+    return seen_->inventory.gpus[index].uuid->value();
+  }
+  // What one container gets for these, or why not.
+  base::Result<std::string> Allocate(const std::vector<std::string>& ids) {
+    std::string container;
+    for (const std::string& id : ids) container += net::rpc::WireWriter().Text(1, id).Take();
+    std::optional<base::Result<std::string>> answered;
+    channel_.Call(std::string(service::device_plugin::kAllocate),
+                  net::rpc::WireWriter().Message(1, container).Take(), std::chrono::seconds(5),
+                  [&](const base::Result<std::string>& answer) { answered = answer; });
+    loop_.RunUntil([&] { return answered.has_value(); });
+    return *answered;
+  }
+
+  net::rpc::Channel channel_{loop_, "kubelet", scratch_.path() + "/nvidia-gpu.sock"};
+};
+
+// It admitted a pod by the list before, which it had until now.
+TEST_F(PluginAllocateTest, WhatKubeletGivesBeforeItHearsOfAnotherShapeIsGiven) {
+  ShareEach(2);
+  const base::Result<std::string> answer = Allocate({Gpu(0)});
+  ASSERT_TRUE(answer.ok()) << answer.error().ToString();
+  EXPECT_NE(answer->find(Gpu(0)), std::string::npos);
+  EXPECT_EQ(ledger_.state()->holds.size(), 1U);
+  loop_.Advance(milliseconds(100));
+  EXPECT_EQ(Shown(), "2 of 6")
+      << "the shares of the other GPU: nobody else gets a part of this one";
+}
+
+TEST_F(PluginAllocateTest, WhatMeetsWhatIsGivenSinceIsRefused) {
+  ShareEach(2);
+  ASSERT_TRUE(Allocate({Gpu(0) + "::1"}).ok());
+  const base::Result<std::string> answer = Allocate({Gpu(0)});
+  ASSERT_FALSE(answer.ok());
+  EXPECT_EQ(answer.error().message().find("unknown device"), std::string::npos)
+      << answer.error().message();
+  EXPECT_EQ(ledger_.state()->holds.size(), 1U);
+}
+
+TEST_F(PluginAllocateTest, WhatWentASecondAgoIsKnownToNobody) {
+  ShareEach(2);
+  loop_.Advance(std::chrono::seconds(1));
+  EXPECT_FALSE(Allocate({Gpu(0)}).ok());
+  EXPECT_TRUE(ledger_.state()->holds.empty());
+}
+
+TEST_F(PluginAllocateTest, WhatTheMachineHasNoMoreIsNotGiven) {
+  See(1);
+  EXPECT_FALSE(Allocate({model::testing::A100(1).uuid->value()}).ok());
+  // Nor what went a moment before another GPU did.
+  See(2);
+  ShareEach(2);
+  ASSERT_TRUE(Allocate({Gpu(0)}).ok());
+  See(1);
+  EXPECT_FALSE(Allocate({Gpu(0)}).ok());
+}
+
+TEST_F(PluginAllocateTest, WhereNothingIsOfferedNothingIsGiven) {
+  options_.config.imex_channels = {0};
+  options_.config.imex_required = true;
+  options_.dev_root = scratch_.path();
+  plugin_.SetOptions(options_);
+  EXPECT_FALSE(Allocate({Gpu(0)}).ok());
 }
 
 // With a kubelet whose PodResources the test answers.

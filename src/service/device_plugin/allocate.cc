@@ -136,8 +136,7 @@ void AddNodes(Answer& answer,
   for (const std::string& path : facts.common_nodes) add(path);
   for (const OfferedDevice* device : devices)
     for (const std::string& path : device->nodes) add(path);
-  for (const std::uint32_t channel : facts.imex_channels)
-    add(fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel));
+  for (const std::uint32_t channel : facts.imex_channels) add(ChannelPath(channel));
 }
 
 // By ordinal in the container, which is the order of addresses there too. The daemon's defaults are
@@ -239,6 +238,10 @@ base::Result<Answer> Allocate(const Stock& stock,
   if (selected(ListStrategy::kVolumeMounts)) AddMounts(answer, names, facts);
   if (config.pass_device_specs) AddNodes(answer, devices, config, facts);
   return answer;
+}
+
+std::string ChannelPath(std::uint32_t channel) {
+  return fmt::format("/dev/nvidia-caps-imex-channels/channel{}", channel);
 }
 
 std::vector<std::string> CommonNodes(const model::Inventory& node) {

@@ -46,6 +46,9 @@ struct AllocateFacts {
                                             const config::PluginConfig& config,
                                             const AllocateFacts& facts);
 
+// "/dev/nvidia-caps-imex-channels/channel0"
+[[nodiscard]] std::string ChannelPath(std::uint32_t channel);
+
 // Those that every container with a GPU needs, as far as this machine has them.
 [[nodiscard]] std::vector<std::string> CommonNodes(const model::Inventory& node);
 

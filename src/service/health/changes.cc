@@ -45,6 +45,21 @@ Fault* Find(Health& health, const Part& part, Cause cause, std::uint64_t xid) {
   return found == health.faults.end() ? nullptr : &*found;
 }
 
+// By one of them, or by what it lies in.
+bool IsKeptOut(const std::vector<Fault>& faults, const Part& part, Time now) {
+  return std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
+    return Encloses(fault.part, part) && IsOut(fault) &&
+           StateOf(fault, now) != HealthState::kHealthy;
+  });
+}
+
+// The part returned when its fault only degraded any more, unless another keeps it out: then that
+// one's end is the return.
+void NoteBack(const Health& health, Fault& fault, bool was_out, Time now) {
+  const bool only_degraded = was_out && fault.effect == Effect::kDegraded;
+  if (only_degraded && !IsKeptOut(health.faults, fault.part, now)) fault.back = true;
+}
+
 // As one that only degrades.
 void TakeTheEdgeOff(Fault& fault) {
   fault.effect = Effect::kDegraded;
@@ -93,8 +108,9 @@ void Contain(Health& health, const XidOptions& options, const XidEvent& event, T
     const bool pair = fault.cause == Cause::kXid && fault.part.gpu == event.part.gpu &&
                       RowOf(fault.xid).contained == event.xid && now - fault.last <= kPair;
     if (!pair || !Judge(options, fault.xid).by_table) continue;
-    fault.back = fault.back || IsOut(fault);
+    const bool was_out = IsOut(fault);
     TakeTheEdgeOff(fault);
+    NoteBack(health, fault, was_out, now);
   }
 }
 
@@ -126,19 +142,19 @@ void CountRecovery(Health& health, const Recovery& recovery) {
   all.push_back(recovery);
 }
 
+// Where another fault stays, the part is not back: counted, it would make the first return a
+// relapse.
 void LetGo(Health& health, Time now) {
-  std::vector<Recovery> back;
-  std::vector<Fault> left;
-  for (Fault& fault : health.faults) {
-    if (!MayGo(health, fault, now)) {
-      left.push_back(std::move(fault));
-    } else if (fault.back || (IsOut(fault) && StateOf(fault, now) != HealthState::kHealthy)) {
-      back.push_back({fault.part, now});
-    }
-  }
+  std::vector<Fault> left, over;
+  for (Fault& fault : health.faults)
+    (MayGo(health, fault, now) ? over : left).push_back(std::move(fault));
   health.faults = std::move(left);
   std::erase_if(health.recoveries, [&](const Recovery& each) { return now - each.at >= kDay; });
-  for (const Recovery& each : back) CountRecovery(health, each);
+  for (const Fault& fault : over) {
+    const bool was_out = IsOut(fault) && StateOf(fault, now) != HealthState::kHealthy;
+    if (fault.back || (was_out && !IsKeptOut(health.faults, fault.part, now)))
+      CountRecovery(health, {fault.part, now});
+  }
 }
 
 // Each of them would be nothing by itself.
@@ -256,7 +272,9 @@ Health OnLook(Health health, const XidOptions& options, const NodeFacts& facts) 
     FollowInstances(health, gpu);
     for (Fault& fault : health.faults) {
       if (fault.part.gpu != gpu.gpu) continue;
+      const bool was_out = IsOut(fault);
       FollowDriver(fault, gpu, options, HoldOf(health, fault.part, facts.now));
+      NoteBack(health, fault, was_out, facts.now);
       Weigh(fault, gpu, options, signals, facts);
     }
   }

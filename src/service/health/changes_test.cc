@@ -219,13 +219,13 @@ TEST(Health, AStormOfXidsDoesNotFillMemory) {
   }
   EXPECT_EQ(ward.health_.heard.size(), 256U);
   EXPECT_EQ(ward.health_.heard.back().at, ward.facts_.now - 1ms) << "the latest";
-  // Out, and contained, again and again.
+  Ward contained;  // out, and back, again and again
   for (int i = 0; i < 100; ++i) {
-    ward.Xid(48);
-    ward.Xid(94);
-    ward.facts_.now += 11s;
+    contained.Xid(48);
+    contained.Xid(94);
+    contained.facts_.now += 11s;
   }
-  EXPECT_EQ(ward.health_.recoveries.size(), 16U);
+  EXPECT_EQ(contained.health_.recoveries.size(), 16U);
 }
 
 // How long it is held back.
@@ -273,6 +273,63 @@ TEST(Health, ANeighboursRelapseCountsForItAlone) {
   ward.Xid(31, Ward::Device(2, 0));
   ward.Live(5s);
   EXPECT_EQ(ward.State(Ward::Device(2, 0)), kHealthy);
+}
+
+// It was out all the time: that it comes back at last is no relapse.
+TEST(Health, WhatEndsWhileAnotherFaultKeepsThePartOutIsNoRecovery) {
+  Ward ward;
+  ward.options_.rules = {Fatal(31)};
+  ward.Xid(31);
+  ward.Xid(95);
+  ward.Live(10s);
+  ASSERT_EQ(ward.health_.faults.size(), 1U) << "who ran there is gone: 31 is over";
+  EXPECT_TRUE(ward.health_.recoveries.empty());
+  ++ward.facts_.driver.module;
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kHealthy);
+  EXPECT_EQ(ward.health_.recoveries.size(), 1U);
+}
+
+TEST(Health, WhatEndsInsideAPartThatIsOutIsNoRecovery) {
+  const auto recoveries = [](const Part& ends, const Part& stays) {
+    Ward ward;
+    ward.options_.rules = {Fatal(31)};
+    ward.Xid(31, ends);
+    ward.Xid(95, stays);
+    ward.Live(10s);
+    EXPECT_EQ(ward.health_.faults.size(), 1U);
+    return ward.health_.recoveries.size();
+  };
+  const Part device = Ward::Device(1, 0);
+  EXPECT_EQ(recoveries(device, Ward::Gpu()), 0U);
+  EXPECT_EQ(recoveries(device, Ward::Instance(1)), 0U);
+  EXPECT_EQ(recoveries(device, Ward::Device(1, 1)), 1U);
+  EXPECT_EQ(recoveries(device, Ward::Instance(2)), 1U);
+  EXPECT_EQ(recoveries(device, {.gpu = kSecond}), 1U);
+  EXPECT_EQ(recoveries(Ward::Gpu(), device), 1U) << "all else on it is back";
+}
+
+TEST(Health, WhatIsOnlyDegradedKeepsNobodyOut) {
+  Ward ward;
+  ward.options_.rules = {Fatal(31)};
+  ward.Xid(31);
+  ward.Xid(92);
+  ward.Live(10s);
+  EXPECT_EQ(ward.State(), kDegraded);
+  EXPECT_EQ(ward.health_.recoveries.size(), 1U);
+}
+
+// 94 says so of 48. The part is out by 95.
+TEST(Health, WhatWasContainedBesideWhatWasNotIsNoRecovery) {
+  Ward ward;
+  for (const std::uint64_t xid : {95U, 48U, 94U}) ward.Xid(xid);
+  ward.Live(1min);
+  ++ward.facts_.driver.module;
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.Live(11min);
+  EXPECT_TRUE(ward.health_.faults.empty());
+  EXPECT_EQ(ward.health_.recoveries.size(), 1U) << "it came back once";
 }
 
 TEST(Health, ATimeThatTheOperatorSetEndsIt) {

@@ -21,13 +21,6 @@ std::string UtcText(base::Clock::Wall time) {
   return text.data();
 }
 
-bool Encloses(const Part& outer, const Part& inner) {
-  if (outer.gpu != inner.gpu) return false;
-  if (!outer.gpu_instance) return true;
-  if (outer.gpu_instance != inner.gpu_instance) return false;
-  return !outer.compute_instance || outer.compute_instance == inner.compute_instance;
-}
-
 std::string_view ScopeOf(const Part& part) {
   if (!part.gpu_instance) return "gpu";
   return part.compute_instance ? "mig-device" : "gpu-instance";

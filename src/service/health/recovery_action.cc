@@ -87,9 +87,7 @@ void FollowDriver(Fault& fault,
   if (!FollowsDriver(options) || !Judge(options, fault.xid).by_preset) return;
   const std::uint32_t action = *gpu.recovery_action;
   if (!AsksForReset(gpu) && !MaySoften(fault, gpu, hold)) return;
-  const bool was_out = IsOut(fault);
   fault.effect = std::max(EffectOfAction(action), Effect::kDegraded);
-  fault.back = fault.back || (was_out && fault.effect == Effect::kDegraded);
   fault.proof = ProofOfAction(action);
   fault.text =
       fmt::format("XID {}, {}, and the driver asks for {}: {}", fault.xid, RowOf(fault.xid).means,

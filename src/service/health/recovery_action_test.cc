@@ -67,6 +67,21 @@ TEST(RecoveryAction, StandsBelowWhatWasNamed) {
   variables.overrides.ignored = {94};
   EXPECT_EQ(Judged(95, kNothing, variables).effect, Effect::kUnhealthy);
   EXPECT_EQ(Judged(94, kReset, variables).xid, 0U);
+  // That is of the XID alone. What the driver asks for is a finding of its own, whose name is 154.
+  for (const XidOptions& named : {options, variables}) {
+    Ward ward;
+    ward.options_ = named;
+    ward.Xid(94);
+    ward.After(10s);
+    EXPECT_EQ(ward.State(), kHealthy);
+    ward.Ask(kReset);
+    ward.After(10s);
+    EXPECT_EQ(ward.State(), kUnhealthy);
+    EXPECT_EQ(ward.Reason(), "RecoveryAction");
+    ward.options_.rules.push_back({.xid = 154, .policy = config::XidPolicy::kIgnore});
+    ward.Live(5s);
+    EXPECT_EQ(ward.State(), kHealthy);
+  }
 }
 
 TEST(RecoveryAction, IsThePresetsWhereTheDriverKnowsNone) {
@@ -120,6 +135,21 @@ TEST(RecoveryAction, ThatIsNotAskedForAgainAndAgainIsARelapse) {
   EXPECT_EQ(out(), 60s);
   EXPECT_EQ(out(), 120s);
   EXPECT_EQ(out(), 240s);
+}
+
+// 119 is excused by nobody: the part is out by it.
+TEST(RecoveryAction, ThatIsNotAskedForBringsNobodyBackWhomAnotherFaultKeepsOut) {
+  Ward ward;
+  ward.Ask(kNothing);
+  ward.Xid(95);
+  ward.Xid(119);
+  ward.Live(1min);
+  ++ward.facts_.driver.module;
+  ward.Live(5s);
+  EXPECT_EQ(ward.State(), kDegraded);
+  ward.Live(11min);
+  EXPECT_TRUE(ward.health_.faults.empty());
+  EXPECT_EQ(ward.health_.recoveries.size(), 1U) << "it came back once";
 }
 
 // Also where the one before was forgotten meanwhile.

@@ -25,6 +25,13 @@ bool IsSuspicion(Cause cause) { return cause == Cause::kMissing || cause == Caus
 
 }  // namespace
 
+bool Encloses(const Part& outer, const Part& inner) {
+  if (outer.gpu != inner.gpu) return false;
+  if (!outer.gpu_instance) return true;
+  if (outer.gpu_instance != inner.gpu_instance) return false;
+  return !outer.compute_instance || outer.compute_instance == inner.compute_instance;
+}
+
 bool AnotherLife(const DriverLife& before, const DriverLife& now) {
   if (before.cut_off != now.cut_off) return true;
   return before.module != 0 && now.module != 0 && before.module != now.module;

@@ -32,6 +32,8 @@ struct Part {
   std::optional<model::ComputeInstanceId> compute_instance = std::nullopt;
   auto operator<=>(const Part&) const = default;
 };
+// Whether `inner` is `outer`, or lies in it.
+[[nodiscard]] bool Encloses(const Part& outer, const Part& inner);
 
 enum class Cause : std::uint8_t {
   kXid,
