@@ -15,6 +15,7 @@ LIMIT = 420
 SELECT = "nvidia.com/device-plugin.config"
 GPU, COUNT = "nvidia.com/gpu", "nvidia.com/gpu.count"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
+POLICY = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/partita-own-node"
 NUMBERS = itertools.count()
 ROLES = [("clusterrole", "", "partita"), ("role", "default", "partita-events"), ("role", "partita", "partita")]
 # What other scenarios take away.
@@ -131,11 +132,23 @@ def event_of(kind, name):
     }
 
 
+def every_field_is_named():
+    """A Kubernetes that is newer than the policy may have fields of a Node that it does not name."""
+    schemas = api().object("/openapi/v3/api/v1")["components"]["schemas"]
+    policy = json.dumps(api().object(POLICY)["spec"]["validations"])
+    for part in ("spec", "status"):
+        fields = schemas[f"io.k8s.api.core.v1.Node{part.capitalize()}"]["properties"]
+        unnamed = [name for name in fields if f"object.{part}.?{name}" not in policy]
+        expect(unnamed, [], f"fields of a node's {part} that the policy does not name")
+
+
 def only_its_own_node():
     pods = {pod["spec"]["nodeName"]: pod["metadata"]["name"] for pod in json.loads(look_up(PODS, ("items",)))}
     token, node = token_of(pods["dgx"]), "/api/v1/nodes/dgx"
     ours, alien = {COUNT: "99"}, {"example.com/mine": "1"}
     taint, down = {"key": "example.com/mine", "effect": "NoSchedule"}, {"type": "Ready", "status": "False"}
+    owner = {"apiVersion": "v1", "kind": "Namespace", "name": "default", "uid": "00000000-0000-0000-0000-000000000000"}
+    outside = {"type": "ExternalIP", "address": "192.0.2.1"}
     for method, path, changes, said in (
         ("PATCH", "/api/v1/nodes/mixed", {"metadata": {"labels": ours}}, "this account may change node dgx only"),
         ("PATCH", "/api/v1/nodes/mixed/status", {"metadata": {"labels": ours}}, "may change node dgx only"),
@@ -144,9 +157,15 @@ def only_its_own_node():
         ("PATCH", f"{node}/status", {"metadata": {"labels": alien}}, "of a node's labels"),
         ("PATCH", node, {"metadata": {"annotations": alien}}, "of a node's annotations"),
         ("PATCH", node, {"metadata": {"finalizers": ["example.com/mine"]}}, "may not change a node's finalizers"),
+        ("PATCH", node, {"metadata": {"ownerReferences": [owner]}}, "may not change a node's finalizers or owners"),
         ("PATCH", node, {"spec": {"unschedulable": True}}, "of a node's spec"),
+        ("PATCH", node, {"spec": {"providerID": "example://mine"}}, "of a node's spec"),
         ("PATCH", node, {"spec": {"taints": [taint]}}, "of a node's taints"),
         ("PATCH", f"{node}/status", {"status": {"capacity": {GPU: "99"}}}, "of a node's status"),
+        ("PATCH", f"{node}/status", {"status": {"allocatable": {GPU: "99"}}}, "of a node's status"),
+        ("PATCH", f"{node}/status", {"status": {"addresses": [outside]}}, "of a node's status"),
+        ("PATCH", f"{node}/status", {"status": {"nodeInfo": {"kubeletVersion": "v1.0.0"}}}, "of a node's status"),
+        ("PATCH", f"{node}/status", {"status": {"declaredFeatures": ["Tried"]}}, "of a node's status"),
         ("PATCH", f"{node}/status", {"status": {"conditions": [down]}}, "of a node's status"),
         ("POST", EVENTS, event_of("Node", "mixed"), "may write Events of node dgx only"),
         ("POST", EVENTS, event_of("Pod", "dgx"), "may write Events of node dgx only"),
@@ -167,5 +186,6 @@ def scenario():
     current().undo_at_end("take the label off", lambda: set_labels({SELECT: None}))
     install_chart({"config": {"map": {"default": "version: v1\n", "shared": shared_by(2)}}})
     wait_for(allocatable(GPU, on="dgx"), 8)
+    every_field_is_named()
     only_its_own_node()
     each_right_is_used()
