@@ -18,6 +18,7 @@ COUNT = "nvidia.com/gpu.count"
 OBJECT = f"/apis/{NFD}/v1alpha1/namespaces/partita/nodefeatures/nvidia-features-for-dgx"
 OF_NODE = "nfd.node.kubernetes.io/node-name"
 ONLY_ITS_OWN = "^(403|422): .*this account may write the NodeFeature nvidia-features-for-dgx only"
+ONLY_LABELS_OF_OURS = "^(403|422): .*may have labels below nvidia.com/ and partita.dev/, and no features"
 AS_OBJECT = {"labels": {"backend": "nodefeature"}, "migStrategy": "mixed"}
 
 
@@ -72,7 +73,8 @@ def each_right_is_used():
 
 
 def only_its_own_object():
-    """By the right to write objects like its own it can write no other, nor say with its own what another node is."""
+    """By the right to write objects like its own it can write no other, nor say with its own what another node is, or what
+    is not ours to say."""
     token, folder = token_of(agent_on("dgx")["metadata"]["name"]), OBJECT.rpartition("/")[0]
     own = api().object(OBJECT)
     of_other = {**own, "metadata": {"name": "nvidia-features-for-elsewhere", "labels": {OF_NODE: "elsewhere"}}}
@@ -80,6 +82,10 @@ def only_its_own_object():
     for labels_of_own in ({OF_NODE: "elsewhere"}, {}):
         changed = {**own, "metadata": {**own["metadata"], "labels": labels_of_own}}
         expect_match(answer_to(token, "PUT", OBJECT, changed), ONLY_ITS_OWN)
+    flags = {"flags": {"cpu.cpuid": {"elements": {"AVX": {}}}}, "attributes": {}, "instances": {}}
+    for said in ({"labels": {**own["spec"]["labels"], "example.com/x": "1"}}, {"features": flags}):
+        changed = {**own, "spec": {**own["spec"], **said}}
+        expect_match(answer_to(token, "PUT", OBJECT, changed), ONLY_LABELS_OF_OURS)
     for alien in (of_other, renamed):
         expect_match(answer_to(token, "POST", folder, alien), ONLY_ITS_OWN)
     without_node = {**of_other, "metadata": {"name": "nvidia-features-for-elsewhere"}}
