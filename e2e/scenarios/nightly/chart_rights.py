@@ -142,12 +142,20 @@ def every_field_is_named():
         expect(unnamed, [], f"fields of a node's {part} that the policy does not name")
 
 
+def event_named(name, of):
+    """One that is there: what it is about nobody may change, so that the policy is asked for the rest of it."""
+    api().create(EVENTS, {**event_of("Node", of), "metadata": {"name": name, "namespace": "default"}})
+    current().undo_at_end(f"remove Event {name}", lambda: api().delete(f"{EVENTS}/{name}"))
+    return f"{EVENTS}/{name}"
+
+
 def only_its_own_node():
     pods = {pod["spec"]["nodeName"]: pod["metadata"]["name"] for pod in json.loads(look_up(PODS, ("items",)))}
     token, node = token_of(pods["dgx"]), "/api/v1/nodes/dgx"
     ours, alien = {COUNT: "99"}, {"example.com/mine": "1"}
     taint, down = {"key": "example.com/mine", "effect": "NoSchedule"}, {"type": "Ready", "status": "False"}
     owner = {"apiVersion": "v1", "kind": "Namespace", "name": "default", "uid": "00000000-0000-0000-0000-000000000000"}
+    own_event, event_of_other = event_named("tried-own", of="dgx"), event_named("tried-other", of="mixed")
     outside = {"type": "ExternalIP", "address": "192.0.2.1"}
     for method, path, changes, said in (
         ("PATCH", "/api/v1/nodes/mixed", {"metadata": {"labels": ours}}, "this account may change node dgx only"),
@@ -169,6 +177,8 @@ def only_its_own_node():
         ("PATCH", f"{node}/status", {"status": {"conditions": [down]}}, "of a node's status"),
         ("POST", EVENTS, event_of("Node", "mixed"), "may write Events of node dgx only"),
         ("POST", EVENTS, event_of("Pod", "dgx"), "may write Events of node dgx only"),
+        ("PATCH", event_of_other, {"metadata": {"labels": ours}}, "may write Events of node dgx only"),
+        ("PATCH", own_event, {"regarding": {"name": "mixed"}}, "field is immutable"),
         ("DELETE", node, None, 'cannot delete resource "nodes"'),
         ("GET", "/api/v1/secrets", None, 'cannot list resource "secrets"'),
         ("GET", "/api/v1/namespaces/partita/secrets/any", None, 'cannot get resource "secrets"'),
@@ -178,6 +188,7 @@ def only_its_own_node():
         expect_match(answer_to(token, method, path, changes), f"^(403|422): .*{said}")
     expect_match(answer_to(token_of(), "PATCH", node, {"metadata": {"labels": ours}}), "the token names no node")
     expect(answer_to(token, "POST", EVENTS, event_of("Node", "dgx")), "201")
+    expect(answer_to(token, "PATCH", own_event, {"metadata": {"labels": ours}}), "200")
     for value in ("1", None):
         expect(answer_to(token, "PATCH", node, {"metadata": {"labels": {"nvidia.com/own": value}}}), "200")
 
