@@ -12,7 +12,7 @@ from testbench.verbs_observe import Observation, look_up
 NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
 STACKS = ["partita"]
 LIMIT = 420
-SELECT = "nvidia.com/device-plugin.config"
+SELECT, OVERLAY = "nvidia.com/device-plugin.config", "partita.dev/config"
 GPU, COUNT = "nvidia.com/gpu", "nvidia.com/gpu.count"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 POLICY = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies/partita-own-node"
@@ -193,10 +193,24 @@ def only_its_own_node():
         expect(answer_to(token, "PATCH", node, {"metadata": {"labels": {"nvidia.com/own": value}}}), "200")
 
 
+def overlay_by_label():
+    """What one node has otherwise than the others."""
+    for name, offered in (("idle", no_gpu), (None, 8)):
+        set_labels({OVERLAY: name})
+        wait_for(allocatable(GPU, on="dgx"), offered)
+
+
+def no_gpu(amount):
+    """none"""
+    return amount in ("", "0")
+
+
 def scenario():
-    current().undo_at_end("take the label off", lambda: set_labels({SELECT: None}))
-    install_chart({"config": {"map": {"default": "version: v1\n", "shared": shared_by(2)}}})
+    current().undo_at_end("take the labels off", lambda: set_labels({SELECT: None, OVERLAY: None}))
+    install_chart({"config": {"map": {"default": "version: v1\n", "shared": shared_by(2)}},
+                   "overlays": {"idle": {"offer": {"default": "none"}}}})
     wait_for(allocatable(GPU, on="dgx"), 8)
+    overlay_by_label()
     every_field_is_named()
     only_its_own_node()
     each_right_is_used()
