@@ -71,7 +71,7 @@ void Agent::FollowOverlay() {
   if (options_.device_plugin) return;
   overlay_node_ = cluster_.OnNode([this](const base::Value& node) { SelectOverlay(node); });
   // Nobody can set a label.
-  if (cluster_.client() == nullptr && keeper_.SelectOverlay("")) ReadConfig();
+  if (cluster_.absent() && keeper_.SelectOverlay("")) ReadConfig();
   const base::Result<void> watched =
       overlay_watch_.Start(config::OverlayFolder(keeper_.path()) + "/any", [this] {
         if (running_ && !keeper_.overlay().empty() && keeper_.Differs())

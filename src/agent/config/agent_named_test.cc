@@ -46,6 +46,7 @@ class AgentNamed : public AgentTest {
     AgentOptions options = Options();
     options.connect = [this, label](net::Loop& loop,
                                     const std::string&) -> base::Result<ClusterConnection> {
+      if (no_access_) return *no_access_;
       auto client = std::make_unique<kube::testing::FakeClient>(loop);
       api_ = client.get();
       if (label) SetLabel(*label);
@@ -126,6 +127,7 @@ class AgentNamed : public AgentTest {
   kube::testing::FakeClient* api_ = nullptr;
   Value map_;
   std::optional<base::Error> maps_fail_;  // of their watch
+  std::optional<base::Error> no_access_;  // to any API server
 };
 
 TEST_F(AgentNamed, FollowsTheLabelAndGoesBackToTheDefault) {
@@ -397,6 +399,34 @@ TEST_F(AgentNamed, WaitsForTheLabelWhereNothingWasInForce) {
   StartWith(std::nullopt);
   EXPECT_EQ(InForce(), "label ts4 4");
   EXPECT_TRUE(agent_->readiness().ready()) << agent_->readiness().Text();
+}
+
+// The unit of a host may begin before the node joins: its kubeconfig comes later.
+TEST_F(AgentNamed, DoesAllThatNeedsAnApiServerWhenThereIsOneLater) {
+  const std::string head =
+      "version: partita/v1\nlisten: \"\"\nnode: {name: n1, kubeconfig: " + directory_ +
+      "/kubelet.conf}\n";
+  WriteConfig(head + "devicePlugin: {configMap: gpu/plugin, default: whole}\n");
+  map_ = Map({{"whole", "version: v1\n"}, {"ts4", Slices(4)}});
+  StartWith("ts4");
+  EXPECT_EQ(InForce(), "label ts4 4");
+  StopAgent();
+  no_access_ = base::Error(base::ErrorCode::kNotFound, "open kubelet.conf: no such file");
+  StartWith("whole");
+  // Nobody has said that the label is gone.
+  EXPECT_EQ(InForce(), "label ts4 4");
+  EXPECT_NE(agent_->readiness().Text().find("cluster (open kubelet.conf: no such file)"),
+            std::string::npos)
+      << agent_->readiness().Text();
+  no_access_.reset();
+  loop_.Advance(Cluster::kConnectAgain);
+  EXPECT_EQ(InForce(), "label whole 1");
+  EXPECT_TRUE(Condition().starts_with("True ConfigApplied: ")) << Condition();
+  EXPECT_NE(ToJsonLine(*api_->At(kNodePath)).find("\"nvidia.com/gpu.present\":\"false\""),
+            std::string::npos)
+      << ToJsonLine(*api_->At(kNodePath));
+  EXPECT_EQ(agent_->readiness().Text().find("kubelet.conf"), std::string::npos)
+      << agent_->readiness().Text();
 }
 
 TEST_F(AgentNamed, NeedsNoLabelWhereThereIsNoCluster) {
