@@ -113,7 +113,7 @@ def scenario():
     source = f"configmap/{namespace()}/plugin"
     partition("dgx", gpu=0, want="3g.20gb,1g.5gb:2")
     write_configs()
-    allow("config-by-label", [*CONFIG_BY_LABEL, rule("", "configmaps", "get list watch")])
+    allow("config-by-label", [*CONFIG_BY_LABEL, rule("", "configmaps", "list watch")])
     current().undo_at_end("take the label off", lambda: set_label(None))
     serve("gpus", on="dgx", token=True, agent={
         "devicePlugin": {"configMap": f"{namespace()}/plugin", "default": "whole"}})

@@ -1,10 +1,14 @@
-"""The real API server keeps the contract that partita's client is tested against, asked as a service account."""
+"""The real API server keeps the contract that partita's client is tested against, asked as a service account, and by
+certificates that are exchanged."""
 
+import contextlib
 import json
 import os
+import shutil
 import subprocess
 
 from testbench import programs
+from testbench.pki import AUTHORITY, Identity, kubeconfig_document
 from testbench.scenario_bench import Unexpected, current, step, where
 from testbench.verbs import apply, kubectl, namespace
 
@@ -24,12 +28,15 @@ def rule(group, *resources):
 def account():
     """One that may do what the contract does, and read no secret."""
     name = f"contract-{namespace()}"
-    subject = {"kind": "ServiceAccount", "name": "contract", "namespace": namespace()}
+    subjects = [
+        {"kind": "ServiceAccount", "name": "contract", "namespace": namespace()},
+        {"kind": "Group", "name": name, "apiGroup": ACCESS},
+    ]
     rules = [rule("", "nodes", "nodes/status", "configmaps"), rule("events.k8s.io", "events"), rule(NFD, "nodefeatures")]
     return [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "contract"}},
         {"apiVersion": f"{ACCESS}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules},
-        {"apiVersion": f"{ACCESS}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name}, "subjects": [subject],
+        {"apiVersion": f"{ACCESS}/v1", "kind": "ClusterRoleBinding", "metadata": {"name": name}, "subjects": subjects,
          "roleRef": {"apiGroup": ACCESS, "kind": "ClusterRole", "name": name}},
     ]
 
@@ -47,13 +54,36 @@ def write_kubeconfig(cluster):
     return path
 
 
-def run_contract(cluster, kubeconfig):
+@contextlib.contextmanager
+def certificates(cluster):
+    """A folder with those of two who may do the same, and the kubeconfig of one, whose files the tests exchange."""
+    pki, folder = cluster.pki, cluster.folder / "contract"
+    folder.mkdir(mode=0o700)
+    try:
+        shutil.copy(pki.certificate(AUTHORITY), folder / "authority.pem")
+        for name in ("first", "second"):
+            pki.issue(Identity(name, name, (f"contract-{namespace()}",)))
+            shutil.move(pki.certificate(name), folder / f"{name}.pem")
+            shutil.move(pki.key(name), folder / f"{name}.key")
+        document = kubeconfig_document(folder, "client")
+        document["clusters"][0]["cluster"]["certificate-authority"] = "ca.pem"
+        document["users"][0]["user"] = {"client-certificate": "client.pem", "client-key": "client.key"}
+        document["contexts"][0]["context"]["namespace"] = namespace()
+        (folder / "mutual").write_text(json.dumps(document), encoding="utf-8")
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+def run_contract(cluster, kubeconfig, exchanged):
     program = cluster.build / "bin" / "partita_kube_contract"
-    words = [str(program), "--gtest_filter=KubeContract.*:KubeServerContract.*", "--gtest_brief=1"]
+    suites = ":".join(f"{suite}.*" for suite in ("KubeContract", "KubeServerContract", "KubeCertificates"))
+    words = [str(program), f"--gtest_filter={suites}", "--gtest_brief=1"]
+    places = {"PARTITA_CONTRACT_KUBECONFIG": str(kubeconfig), "PARTITA_CONTRACT_CERTIFICATES": str(exchanged)}
     with step("run the contract's tests"):
         done = subprocess.run(
             cluster.control_plane.machine.enter(words, ("net", "pid")), capture_output=True, text=True, timeout=SECONDS,
-            check=False, env={**os.environ, "PARTITA_CONTRACT_KUBECONFIG": str(kubeconfig)})
+            check=False, env={**os.environ, **places})
         if done.returncode != 0:
             raise Unexpected("the contract holds", done.stdout + done.stderr, where())
 
@@ -67,7 +97,8 @@ def scenario():
         apply(*account())
         kubeconfig = write_kubeconfig(cluster)
         try:
-            run_contract(cluster, kubeconfig)
+            with certificates(cluster) as exchanged:
+                run_contract(cluster, kubeconfig, exchanged)
         finally:
             kubeconfig.unlink()
     finally:

@@ -1,23 +1,12 @@
 """Nodes are labelled as `partita labels show` says, pods land where their selectors say, and labels follow the GPUs."""
 
-import json
-
-from testbench.verbs import (
-    apply, bind, delete, expect, field, label, labels, measure, on_node, phase, pod, serve, wait_for,
-)
+from testbench.verbs import apply, bind, delete, expect, field, label, measure, phase, pod, serve, wait_for
+from testbench.verbs_labels import shown, there
 
 NODES = {"dgx": "dgx-a100-40", "mixed": "mixed"}
 STACKS = ["partita"]
 PRODUCT = "nvidia.com/gpu.product"
 DRIVER = "nvidia.com/cuda.driver-version.major"
-
-
-def shown(node):
-    return json.loads(on_node(node, "partita labels show -o json"))["labels"]
-
-
-def there(node):
-    return labels("nvidia.com/", on=node) | labels("partita.dev/", on=node)
 
 
 def scenario():

@@ -16,7 +16,7 @@ def rule(group: str, resources: str, verbs: str) -> dict[str, list[str]]:
 
 # As docs/config-by-label.md lists them.
 CONFIG_BY_LABEL = [
-    rule("", "nodes", "get list watch"),
+    rule("", "nodes", "list watch"),
     rule("", "nodes/status", "patch"),
     rule("events.k8s.io", "events", "create patch"),
 ]

@@ -364,8 +364,20 @@ void Agent::LookAtNode(const Done& done) {
 // Under the reference's name there is none: NVIDIA's plugin asks the API server nothing.
 void Agent::StartCluster() {
   if (options_.device_plugin) return;
+  cluster_.OnConnected([this] { Connected(); });
   cluster_.Start({config_.config.kubeconfig.value, NodeName(config_.config.node_name.value)});
   if (cluster_.client() != nullptr) TellCluster();
+}
+
+// What was begun without an API server, that there is now.
+void Agent::Connected() {
+  if (steps_.stopping()) return;
+  if (ChoosesPlugin(config_.config)) named_.Follow(config_.config);
+  if (labels_.running()) {
+    StopLabels();
+    StartLabels(config_.config);
+  }
+  TellConfigToCluster();
 }
 
 // GPUs are offered whoever reaches the API server.

@@ -126,6 +126,7 @@ class Agent {
   void FollowOverlay();
   void SelectOverlay(const base::Value& node);
   void StartCluster();
+  void Connected();
   void TellCluster();
   base::Result<void> OpenControlSocket();
   base::Result<void> OpenHttp();

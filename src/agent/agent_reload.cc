@@ -70,8 +70,8 @@ void Agent::WatchConfig() {
 void Agent::FollowOverlay() {
   if (options_.device_plugin) return;
   overlay_node_ = cluster_.OnNode([this](const base::Value& node) { SelectOverlay(node); });
-  // Nobody can set a label.
-  if (cluster_.client() == nullptr && keeper_.SelectOverlay("")) ReadConfig();
+  // Nobody can set a label: it is read without one at the end of the start.
+  if (cluster_.absent()) (void)keeper_.SelectOverlay("");
   const base::Result<void> watched =
       overlay_watch_.Start(config::OverlayFolder(keeper_.path()) + "/any", [this] {
         if (running_ && !keeper_.overlay().empty() && keeper_.Differs())

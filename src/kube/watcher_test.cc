@@ -56,7 +56,7 @@ class WatcherTest : public ::testing::Test {
   }
   void MakeClient() {
     client_ = NewClient(
-        loop_, "api", access_, [] { return 0.0; }, "partita/test");
+        loop_, "api", access_, [this] { return chance_; }, "partita/test");
   }
   // From now on by the token in a file.
   void UseToken(const std::string& token) {
@@ -161,6 +161,7 @@ class WatcherTest : public ::testing::Test {
   std::unique_ptr<Watching> watching_;
   Words told_;
   int failures_ = 0;
+  double chance_ = 0;
 };
 
 TEST_F(WatcherTest, ListsThenFollowsFromThere) {
@@ -200,6 +201,21 @@ TEST_F(WatcherTest, AStreamThatIsAlwaysCutIsAskedForWithAPause) {
   EXPECT_EQ(told_.size(), 1U + 20U + 19U);
   EXPECT_EQ(std::count(told_.begin(), told_.end(), "resumed"), 19);
   EXPECT_EQ(client_->counts().at("list nodes"), 1U);
+}
+
+// A thousand nodes that saw the same server go do not ask it at once.
+TEST_F(WatcherTest, WhenItAsksAgainIsLeftToChance) {
+  chance_ = 0.5;
+  Watch();
+  (void)Hear();
+  AnswerList(10, "");
+  EXPECT_TRUE(Hear().ends_with("&timeoutSeconds=450"));
+  chance_ = 0.25;
+  Answer("503 Service Unavailable", "");
+  loop_.Advance(milliseconds(624));
+  EXPECT_TRUE(Silent());
+  loop_.Advance(milliseconds(1));
+  EXPECT_TRUE(Hear().ends_with("&timeoutSeconds=375"));
 }
 
 TEST_F(WatcherTest, WhatIsForgottenIsListedAnew) {

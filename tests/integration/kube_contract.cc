@@ -1,7 +1,8 @@
 // What partita needs of an API server, said once and held against three: the fake in memory that
 // unit tests use (no variable), the one in Python (tests/support/fake_api.py) and the real one
 // (e2e/scenarios/kube_contract.py), both by the kubeconfig that PARTITA_CONTRACT_KUBECONFIG names.
-// Objects are named after the process, and gone when it ends.
+// Objects are named after the process, and gone when it ends. Suite KubeCertificates asks the last
+// two by certificates.
 //
 // Suite Faults (kube_contract_faults.cc) needs the fake in Python, which is told how to go wrong.
 #include <array>
@@ -207,6 +208,42 @@ TEST_F(KubeContract, EventsAreTaken) {
 
 // What the fake in memory has not: rules about values and rights.
 class KubeServerContract : public KubeContract {};
+
+class KubeCertificates : public KubeContract {
+ protected:
+  void SetUp() override {
+    InstallCertificate("authority.pem", "ca.pem");
+    ShowCertificate("first");
+    KubeContract::SetUp();
+  }
+  [[nodiscard]] std::optional<std::string> Kubeconfig() const override {
+    return CertificatesFolder() + "/mutual";
+  }
+  // Who we are to the server.
+  std::string Us() {
+    const Value question =
+        Json(R"({"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"})");
+    const auto review = Ask([&](auto answer) {
+      client_->Create("/apis/authentication.k8s.io/v1/selfsubjectreviews", question, answer);
+    });
+    return review.ok() ? At(*review, {"status", "userInfo", "username"})
+                       : review.error().ToString();
+  }
+};
+
+TEST_F(KubeCertificates, AnExchangedOneIsTheNextRequestsAndAWatchGoesOn) {
+  const std::string path = MakeConfigMap("one");
+  auto& told = Watch("");
+  Until([&] { return Last(told, "synced"); });
+  EXPECT_EQ(Us(), "first");
+  ShowCertificate("second");
+  EXPECT_EQ(Us(), "second");
+  EXPECT_TRUE(Patch(path, PatchKind::kMerge, R"({"data":{"a":"two"}})").ok());
+  Until([&] { return Last(told, "seen two"); });
+  auto& later = Watch("");
+  Until([&] { return Last(later, "synced"); });
+  EXPECT_EQ(failures_, std::vector<std::string>{});
+}
 
 TEST_F(KubeServerContract, RefusalsSayWhatTheyMean) {
   const std::string path = MakeNode();

@@ -108,34 +108,20 @@ TEST_F(Faults, AnExchangedTokenIsTakenUp) {
   ASSERT_TRUE(base::WriteFile(*file, *old, 0600).ok());
 }
 
-// A server that knows its clients by their certificates alone. Files are exchanged one by one, each
-// by a rename.
 class Certificates : public Faults {
  protected:
   void SetUp() override {
-    Install("authority.pem", "ca.pem");
-    Show("first");
+    InstallCertificate("authority.pem", "ca.pem");
+    ShowCertificate("first");
     Faults::SetUp();
   }
   void TearDown() override {
     Set("{}");
-    Install("authority.pem", "ca.pem");
+    InstallCertificate("authority.pem", "ca.pem");
     Faults::TearDown();
   }
   [[nodiscard]] std::optional<std::string> Kubeconfig() const override {
-    return Folder() + "/mutual";
-  }
-  [[nodiscard]] static std::string Folder() {
-    return base::ReadVariable("PARTITA_CONTRACT_CERTIFICATES").value_or("");
-  }
-  static void Install(const std::string& from, const std::string& to) {
-    const auto text = base::ReadFile(Folder() + "/" + from);
-    PARTITA_CHECK(text.ok());
-    PARTITA_CHECK(base::ReplaceRegularFile(Folder() + "/" + to, *text, 0600).ok());
-  }
-  static void Show(const std::string& name) {
-    Install(name + ".pem", "client.pem");
-    Install(name + ".key", "client.key");
+    return CertificatesFolder() + "/mutual";
   }
   // Who began the last watch.
   std::string Watcher() {
@@ -159,7 +145,7 @@ TEST_F(Certificates, AWatchBeginsAnewWithTheCertificateThatIsThereByThen) {
   auto& told = Watch("");
   Until([&] { return Last(told, "synced"); });
   UntilWatchedBy("first");
-  Show("second");
+  ShowCertificate("second");
   // What is open stays.
   ExpectSeen(path, told, "two");
   EXPECT_EQ(Watcher(), "first");
@@ -176,7 +162,7 @@ TEST_F(Certificates, HalfOfANewPairIsWaitedFor) {
   recorder.OnEnd([&](const base::Result<void>& how) {
     ends.push_back(how.ok() ? "sent" : how.error().ToString());
   });
-  Install("second.pem", "client.pem");
+  InstallCertificate("second.pem", "client.pem");
   recorder.Record({.kind = "Node", .name = name_}, kube::EventType::kNormal, "Tested", "note");
   const auto half = Get(path);
   ASSERT_FALSE(half.ok());
@@ -184,7 +170,7 @@ TEST_F(Certificates, HalfOfANewPairIsWaitedFor) {
   EXPECT_EQ(half.error().message().substr(0, 53),
             "the client key does not belong to the certificate: ke");
   EXPECT_EQ(recorder.waiting(), 1U);
-  Install("second.key", "client.key");
+  InstallCertificate("second.key", "client.key");
   Until([&] { return !ends.empty(); });
   EXPECT_EQ(ends, std::vector<std::string>{"sent"});
   EXPECT_TRUE(Get(path).ok());
@@ -195,13 +181,13 @@ TEST_F(Certificates, AnotherAuthorityIsTrustedFromThenOn) {
   auto& told = Watch("");
   Until([&] { return Last(told, "synced"); });
   UntilWatchedBy("first");
-  const std::string other = Folder() + "/other-server";
+  const std::string other = CertificatesFolder() + "/other-server";
   Set(fmt::format(R"({{"certificate":["{0}.pem","{0}.key"],"cut_after":0}})", other));
   const auto refused = [&] {
     return !failures_.empty() && failures_.back().find("is refused: ") != std::string::npos;
   };
   Until(refused);
-  Install("other-authority.pem", "ca.pem");
+  InstallCertificate("other-authority.pem", "ca.pem");
   Set(fmt::format(R"({{"certificate":["{0}.pem","{0}.key"]}})", other));
   ExpectSeen(path, told, "two");
   EXPECT_EQ(client_->counts().at("list configmaps"), 1U);

@@ -15,6 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "base/environment.h"
+#include "base/files.h"
 #include "base/json.h"
 #include "kube/client.h"
 #include "kube/testing/fake_client.h"
@@ -35,6 +36,22 @@ inline std::string At(const base::Value& value, const std::vector<std::string>& 
     if (at == nullptr) return "none";
   }
   return at->kind() == base::Value::Kind::kString ? at->AsString() : base::ToJsonLine(*at);
+}
+
+// Of a server that knows its clients by their certificates alone. In PARTITA_CONTRACT_CERTIFICATES
+// are authority.pem, first.pem, first.key, second.pem, second.key, and a kubeconfig "mutual" of
+// ca.pem, client.pem and client.key, which tests put there one by one, each by a rename.
+inline std::string CertificatesFolder() {
+  return base::ReadVariable("PARTITA_CONTRACT_CERTIFICATES").value_or("");
+}
+inline void InstallCertificate(const std::string& from, const std::string& to) {
+  const auto text = base::ReadFile(CertificatesFolder() + "/" + from);
+  PARTITA_CHECK(text.ok());
+  PARTITA_CHECK(base::ReplaceRegularFile(CertificatesFolder() + "/" + to, *text, 0600).ok());
+}
+inline void ShowCertificate(const std::string& name) {
+  InstallCertificate(name + ".pem", "client.pem");
+  InstallCertificate(name + ".key", "client.key");
 }
 
 class KubeContract : public ::testing::Test {

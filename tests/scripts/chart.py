@@ -67,9 +67,10 @@ def paths_of(values: str) -> set[str]:
 
 
 def file_texts(rendered: str) -> dict[str, str]:
-    """The agent's files in what was rendered."""
-    found = re.findall(r"^  (config|mig)\.yaml: \|\n((?:    .*\n|\n)+)", rendered, re.M)
-    return {f"{name}.yaml": re.sub(r"^    ", "", text, flags=re.M) for name, text in found}
+    """The agent's files in what was rendered, where they are below /etc/partita."""
+    places = dict(re.findall(r'^ +- key: "?(\S+?)"?\n +path: "?(\S+?)"?\n', rendered, re.M))
+    found = re.findall(r'^  "?((?:config|mig|overlay\.\S+)\.yaml)"?: \|\n((?:    .*\n|\n)+)', rendered, re.M)
+    return {places[key] if places else key: re.sub(r"^    ", "", text, flags=re.M) for key, text in found}
 
 
 def rendered_files() -> list[Path]:
@@ -165,12 +166,13 @@ class Chart(unittest.TestCase):
                                   "taints": ["node"], "without-cluster": ["none"], "words": ["file"]})
 
     def test_the_object_of_another_backend_before_may_be_removed(self) -> None:
-        """By the upgrade that leaves it: the agent takes it away, and the policy keeps it to that of its own node."""
+        """By the upgrade that leaves it: the agent takes it away; the policy keeps it to that of its own node. While
+        labels are that object nothing removes it."""
         rights = {}
         for path in rendered_files():
             if "kind: DaemonSet" in (text := text_of(path)):
                 rights[path.stem] = re.findall(r"resources: \[nodefeatures\]\n    verbs: \[.*(delete)\]", text)
-        self.assertEqual(rights, {"partita": ["delete"], "everything": ["delete"], "external": ["delete"],
+        self.assertEqual(rights, {"partita": ["delete"], "everything": [], "external": ["delete"],
                                   "taints": ["delete"], "without-cluster": [], "words": ["delete"]})
 
     def test_no_taint_that_the_agent_writes_or_removes_keeps_our_pods_away(self) -> None:
@@ -224,15 +226,24 @@ class Chart(unittest.TestCase):
                 self.check_config(path, files)
         self.assertGreaterEqual(seen, 5)
 
+    def test_overlays_are_where_the_agent_looks_for_them(self) -> None:
+        """In the folder beside config.yaml, though a ConfigMap has no folders."""
+        files = file_texts(text_of(GOLDEN / "everything.yaml"))
+        self.assertEqual(sorted(files), ["config.yaml", "mig.yaml", "overlays/on.yaml", "overlays/quiet.yaml"])
+        # What needs none has the whole ConfigMap, as before.
+        self.assertNotIn("path: config.yaml", text_of(ROOT / "deploy" / "partita.yaml"))
+
     def check_config(self, path: Path, files: dict[str, str]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             # Beside each other in the pod, at /etc/partita.
             config = files["config.yaml"].replace("mig:\n", f"mig:\n  configFile: {folder}/mig.yaml\n")
             for name, text in {**files, "config.yaml": config}.items():
+                (Path(folder) / name).parent.mkdir(exist_ok=True)
                 (Path(folder) / name).write_text(text, encoding="utf-8")
-            done = subprocess.run([BUILD / "bin" / "partita", "config", "check", "-f", f"{folder}/config.yaml"],
-                                  capture_output=True, text=True, check=False)
-        self.assertEqual(done.returncode, 0, f"{path}:\n{config}\n{done.stdout}{done.stderr}")
+            for name in sorted(files.keys() - {"mig.yaml"}):
+                done = subprocess.run([BUILD / "bin" / "partita", "config", "check", "-f", f"{folder}/{name}"],
+                                      capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 0, f"{path} {name}:\n{config}\n{done.stdout}{done.stderr}")
 
 
 if __name__ == "__main__":

@@ -219,6 +219,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
         request = (verb, path, query.get("fieldManager"), self.headers.get("Content-Type"))
         if self.server.troubled and self.goes_wrong(verb, f"{verb} {plural}", request):
             return None
+        if (group, plural) == ("authentication.k8s.io", "selfsubjectreviews"):
+            return self.reply(201, {"kind": "SelfSubjectReview", "status": {"userInfo": {"username": self.peer()}}})
         # As to an account that has rights to these alone: whether there is something else is nothing for it to know.
         if (group, plural) not in RESOURCES:
             raise Refused(403, "Forbidden", f'{plural} is forbidden: cannot {verb} resource "{plural}"')

@@ -48,10 +48,19 @@
 {{- end }}
 
 {{- $taken := list "version" "node.hostRoot" "node.driverRoot" "node.devRoot" "node.kubeletRoot" "node.name" "node.kubeconfig" "toolkit" "mig.configFile" "mig.default" "mps.runner" "mps.root" "devicePlugin.enabled" "devicePlugin.config" "devicePlugin.configFile" "devicePlugin.configDir" "devicePlugin.configMap" "devicePlugin.default" "devicePlugin.fallback" "labels.backend" "taints.enabled" "taints.key" "taints.value" "taints.tolerationPolicy" "listen" }}
-{{- range $taken }}
-{{- if include "partita.said" (dict "values" $.Values.agent "path" .) }}
-{{- $problems = append $problems (printf "agent.%s is for the chart to say, by values of its own" .) }}
+{{- $files := dict "agent" .Values.agent }}
+{{- range $name, $overlay := .Values.overlays }}
+{{- $_ := set $files (printf "overlays.%s" $name) $overlay }}
 {{- end }}
+{{- range $file, $values := $files }}
+{{- range $taken }}
+{{- if include "partita.said" (dict "values" $values "path" .) }}
+{{- $problems = append $problems (printf "%s.%s is for the chart to say, by values of its own" $file .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if and .Values.overlays (not .Values.cluster.enabled) }}
+{{- $problems = append $problems "overlays need cluster.enabled=true: the node's label selects among them" }}
 {{- end }}
 {{- if and .Values.mig.default (not .Values.mig.config) }}
 {{- $problems = append $problems "mig.default: there are no layouts; give mig.config" }}

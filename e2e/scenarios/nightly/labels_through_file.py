@@ -2,9 +2,10 @@
 
 import json
 
-from testbench.verbs import expect, expect_match, kubectl, label, labels, on_node, partition, serve, wait_for
+from testbench.verbs import expect, expect_match, kubectl, label, on_node, partition, serve, wait_for
 from testbench.verbs_account import manager_of
 from testbench.verbs_chart import agent_on, helm, install_chart
+from testbench.verbs_labels import there
 
 NODES = {"dgx": "dgx-a100-40"}
 STACKS = ["partita"]
@@ -23,20 +24,16 @@ def shown():
     ))["labels"]
 
 
-def there():
-    return labels("nvidia.com/", on="dgx") | labels("partita.dev/", on="dgx")
-
-
 def scenario():
     serve("node feature discovery's worker", on="dgx")
     install_chart({"labels": {"backend": "file"}, "migStrategy": "mixed"})
     wait_for(label(COUNT, on="dgx"), 8)
     expect_match(manager_of(COUNT, on="dgx").look(), "^(?!.*partita)nfd-master", "who has said the label")
-    expect(there(), shown(), "labels of the Node")
+    expect(there("dgx"), shown(), "labels of the Node")
 
     partition("dgx", gpu=0, want="3g.20gb:2")
     wait_for(label("nvidia.com/mig-3g.20gb.count", on="dgx"), 2)
-    expect(there(), shown(), "labels of the Node")
+    expect(there("dgx"), shown(), "labels of the Node")
 
     # The file outlives its agent, as docs/install.md says, until somebody removes it.
     helm("uninstall", "partita", "--wait", "--cascade=foreground")

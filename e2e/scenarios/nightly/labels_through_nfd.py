@@ -18,6 +18,7 @@ COUNT = "nvidia.com/gpu.count"
 OBJECT = f"/apis/{NFD}/v1alpha1/namespaces/partita/nodefeatures/nvidia-features-for-dgx"
 OF_NODE = "nfd.node.kubernetes.io/node-name"
 ONLY_ITS_OWN = "^(403|422): .*this account may write the NodeFeature nvidia-features-for-dgx only"
+ONLY_LABELS_OF_OURS = "^(403|422): .*may have labels below nvidia.com/ and partita.dev/, and no features"
 AS_OBJECT = {"labels": {"backend": "nodefeature"}, "migStrategy": "mixed"}
 
 
@@ -54,12 +55,11 @@ USES = {
     (NFD, "nodefeatures", "update"): (spoil_object, in_object, "8"),
     ("", "pods", "get"): (remove_object_before_next_agent, owner, "DaemonSet Pod"),
 }
-AT_ANOTHER_BACKEND = {(NFD, "nodefeatures", "delete")}  # object_goes_by_right
 
 
 def each_right_is_used():
     rights = rights_of([("role", "partita", "partita")])
-    expect(sorted(rights.keys() - AT_ANOTHER_BACKEND), sorted(USES), "rights of the role")
+    expect(sorted(rights), sorted(USES), "rights of the role")
     for right, (provoke, seen, done) in USES.items():
         _, resource, verb = right
         with without(right, rights[right]):
@@ -72,7 +72,8 @@ def each_right_is_used():
 
 
 def only_its_own_object():
-    """By the right to write objects like its own it can write no other, nor say with its own what another node is."""
+    """By the right to write objects like its own it can write no other, nor say with its own what another node is, or
+    what is not ours to say."""
     token, folder = token_of(agent_on("dgx")["metadata"]["name"]), OBJECT.rpartition("/")[0]
     own = api().object(OBJECT)
     of_other = {**own, "metadata": {"name": "nvidia-features-for-elsewhere", "labels": {OF_NODE: "elsewhere"}}}
@@ -80,13 +81,24 @@ def only_its_own_object():
     for labels_of_own in ({OF_NODE: "elsewhere"}, {}):
         changed = {**own, "metadata": {**own["metadata"], "labels": labels_of_own}}
         expect_match(answer_to(token, "PUT", OBJECT, changed), ONLY_ITS_OWN)
+    flags = {"flags": {"cpu.cpuid": {"elements": {"AVX": {}}}}, "attributes": {}, "instances": {}}
+    for said in ({"labels": {**own["spec"]["labels"], "example.com/x": "1"}}, {"features": flags}):
+        changed = {**own, "spec": {**own["spec"], **said}}
+        expect_match(answer_to(token, "PUT", OBJECT, changed), ONLY_LABELS_OF_OURS)
     for alien in (of_other, renamed):
         expect_match(answer_to(token, "POST", folder, alien), ONLY_ITS_OWN)
-    without_node = {**of_other, "metadata": {"name": "nvidia-features-for-elsewhere"}}
-    api().create(folder, without_node)
-    expect_match(answer_to(token, "DELETE", f"{folder}/nvidia-features-for-elsewhere"), ONLY_ITS_OWN)
-    api().delete(f"{folder}/nvidia-features-for-elsewhere")
     expect(answer_to(token, "PUT", OBJECT, api().object(OBJECT)), "200")
+
+
+def removes_none_of_others():
+    """By the right to remove its own it can remove no other."""
+    token, folder = token_of(agent_on("dgx")["metadata"]["name"]), OBJECT.rpartition("/")[0]
+    name = "nvidia-features-for-elsewhere"
+    nothing = {"features": {"flags": {}, "attributes": {}, "instances": {}}}
+    head = {"apiVersion": f"{NFD}/v1alpha1", "kind": "NodeFeature", "metadata": {"name": name}}
+    api().create(folder, {**head, "spec": nothing})
+    expect_match(answer_to(token, "DELETE", f"{folder}/{name}"), ONLY_ITS_OWN)
+    api().delete(f"{folder}/{name}")
 
 
 def object_goes_by_right(values):
@@ -125,6 +137,7 @@ def scenario():
     object_goes_by_right({**AS_OBJECT, "labels": {"backend": "node"}})
     wait_for(manager_of(COUNT, on="dgx"), "partita-labels")
     expect(without_times(labels("nvidia.com/", on="dgx")), without_times(through_object), "labels on the Node")
+    removes_none_of_others()
 
 
 def without_times(found):

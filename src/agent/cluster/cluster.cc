@@ -61,6 +61,8 @@ Cluster::Cluster(net::Loop& loop,
       connect_(std::move(connect)),
       on_change_(std::move(on_change)),
       random_(std::move(random)),
+      connect_failure_(
+          log, "no API server is reached, and nothing is written to a cluster: it is tried again"),
       watch_failure_(log, "our Node is not seen: it is tried again"),
       condition_failure_(log, "conditions are not written: they are tried again"),
       event_failure_(log, "Events are refused: what they say is in this log alone") {}
@@ -70,24 +72,16 @@ Cluster::~Cluster() { Stop(); }
 void Cluster::Start(const Options& options) {
   options_ = options;
   started_ = true;
-  base::Result<ClusterConnection> connection = connect_(loop_, options.kubeconfig);
-  if (!connection.ok()) {
-    why_off_ = connection.error().ToString();
-    // On a machine that is in no cluster nothing is missed.
-    const bool absent =
-        connection.error().code() == base::ErrorCode::kNotFound && options.kubeconfig.empty();
-    if (absent)
-      return log_.Info("no API server: nothing is written to a cluster",
-                       {{LogKey::kError, why_off_}});
-    base::Error told = connection.error();
-    if (told.hint().empty() && !options.kubeconfig.empty())
-      told = std::move(told).WithHint(
-          "node.kubeconfig names the file: write one that is there, or leave it out, and the pod's "
-          "own account counts");
-    log_.Error("no API server is reached: nothing is written to a cluster",
-               base::ErrorFields(told));
-    return SetProblem(why_off_);
-  }
+  again_ = loop_.NewTimer("api-connect");
+  Connect();
+}
+
+void Cluster::Connect() {
+  base::Result<ClusterConnection> connection = connect_(loop_, options_.kubeconfig);
+  if (!connection.ok()) return NotConnected(std::move(connection).error());
+  const bool later = !std::exchange(why_off_, "").empty();
+  connect_failure_.Succeeded();
+  SetProblem("");
   connection_ = *std::move(connection);
   log_.Info("API server", {{LogKey::kPath, connection_.server}, {LogKey::kNode, node_name()}});
   events_ = std::make_unique<kube::EventRecorder>(loop_, *connection_.client, random_, node_name());
@@ -100,9 +94,27 @@ void Cluster::Start(const Options& options) {
   well_ = loop_.NewTimer("api-well");
   ArmHeartbeat();
   Watch();
+  if (later && connected_) connected_();
+}
+
+void Cluster::NotConnected(base::Error error) {
+  why_off_ = error.ToString();
+  // On a machine that is in no cluster nothing is missed.
+  if (error.code() == base::ErrorCode::kNotFound && options_.kubeconfig.empty())
+    return log_.Info("no API server: nothing is written to a cluster",
+                     {{LogKey::kError, why_off_}});
+  // A node that has not joined its cluster yet has none; nobody restarts us when it has.
+  again_->After(kConnectAgain, [this] { Connect(); });
+  if (error.hint().empty() && !options_.kubeconfig.empty())
+    error = std::move(error).WithHint(
+        "node.kubeconfig names the file: write one that is there, or leave it out, and the pod's "
+        "own account counts");
+  connect_failure_.Failed(error, {}, base::LogLevel::kError);
+  SetProblem(why_off_);
 }
 
 void Cluster::Stop() {
+  again_.reset();
   watching_.reset();
   heartbeat_.reset();
   well_.reset();

@@ -41,6 +41,9 @@ class Cluster {
   // Of conditions: whoever reads them may take one for dead that nobody confirms.
   static constexpr std::chrono::minutes kHeartbeat{5};
 
+  // How often a kubeconfig is read that is not there, or is not whole yet.
+  static constexpr std::chrono::seconds kConnectAgain{30};
+
   // A watch that lives so long after a failure is well again.
   static constexpr std::chrono::seconds kWell{6};
 
@@ -59,12 +62,15 @@ class Cluster {
     std::string node_name;
     bool operator==(const Options&) const = default;
   };
-  // Never fails: what keeps it from working is told, and `why_off` says why there is none.
+  // Never fails: what keeps it from working is told, and `why_off` says why there is none. Unless
+  // it is absent, it is tried again.
   void Start(const Options& options);
+  // `connected` is called when there is a client that Start did not find.
+  void OnConnected(net::Task connected) { connected_ = std::move(connected); }
   // Everything that was got from `client` is gone before.
   void Stop();
 
-  // Null: there is none. The same from Start to Stop.
+  // Null: there is none, or none yet. Once it is there, the same until Stop.
   [[nodiscard]] kube::Client* client() { return connection_.client.get(); }
   [[nodiscard]] const std::string& name_space() const { return connection_.name_space; }
   [[nodiscard]] const std::string& node_name() const { return options_.node_name; }
@@ -96,6 +102,8 @@ class Cluster {
 
   // Why there is no client; empty: there is one, or it was never started.
   [[nodiscard]] const std::string& why_off() const { return why_off_; }
+  // This machine is in no cluster, and nobody waits for one.
+  [[nodiscard]] bool absent() const { return !connection_.client && !(again_ && again_->armed()); }
   // What is wrong with it; empty: nothing, or there is none.
   [[nodiscard]] const std::string& problem() const {
     return problem_.empty() ? event_problem_ : problem_;
@@ -105,6 +113,8 @@ class Cluster {
   [[nodiscard]] base::Value State() const;
 
  private:
+  void Connect();
+  void NotConnected(base::Error error);
   void Watch();
   void Saw(const base::Value& node);
   void Gone();
@@ -118,7 +128,7 @@ class Cluster {
   net::Loop& loop_;
   base::Log& log_;
   ConnectCluster connect_;
-  net::Task on_change_;
+  net::Task on_change_, connected_;
   kube::Random random_;
   Options options_;
   bool started_ = false;
@@ -126,7 +136,8 @@ class Cluster {
   base::Value node_;
   std::vector<std::shared_ptr<NodeSubscriber>> subscribers_;
   std::vector<kube::Condition> conditions_;
-  base::RepeatedFailure watch_failure_, condition_failure_, event_failure_;
+  base::RepeatedFailure connect_failure_, watch_failure_, condition_failure_, event_failure_;
+  std::unique_ptr<net::Timer> again_;  // until there is a client
   // In the order in which they are made: each uses those before it.
   ClusterConnection connection_;
   std::unique_ptr<kube::EventRecorder> events_;

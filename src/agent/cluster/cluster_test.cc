@@ -1,10 +1,17 @@
 #include "agent/cluster/cluster.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <set>
+
 #include <gtest/gtest.h>
 
+#include "base/files.h"
 #include "base/json.h"
 #include "base/text.h"
+#include "base/unique_fd.h"
 #include "kube/testing/fake_client.h"
+#include "net/http_server.h"
 #include "net/testing/fake_loop.h"
 
 namespace partita::agent {
@@ -78,6 +85,7 @@ TEST_F(ClusterTest, WithoutAnApiServerNothingIsWrong) {
   cluster_.Tell(kube::EventType::kNormal, "Reason", "note");
   EXPECT_EQ(cluster_.client(), nullptr);
   EXPECT_EQ(cluster_.why_off(), "this is no pod");
+  EXPECT_TRUE(cluster_.absent());
   EXPECT_EQ(cluster_.problem(), "");
   EXPECT_EQ(changes_, 0);
   EXPECT_TRUE(loop_.ArmedTimers().empty());
@@ -113,6 +121,53 @@ TEST_F(ClusterTest, WhereTheKubeconfigIsNamedIsSaid) {
   no_access_ = base::Error(base::ErrorCode::kInvalid, "/a:1:1: no YAML").WithHint("write YAML");
   cluster_.Start({"/a", "node-1"});
   EXPECT_NE(lines_.find("write YAML"), std::string::npos) << lines_;
+}
+
+// kubelet.conf is written when a node joins, and nobody writes it at once.
+TEST_F(ClusterTest, AKubeconfigThatComesLaterIsTakenThen) {
+  int connected = 0;
+  cluster_.OnConnected([&] { ++connected; });
+  no_access_ = base::Error(base::ErrorCode::kNotFound, "/k: no such file");
+  SetFine();
+  cluster_.Start({"/k", "node-1"});
+  EXPECT_FALSE(cluster_.absent());
+  loop_.Advance(Cluster::kConnectAgain * 3);
+  EXPECT_EQ(CountOf(lines_, "no API server is reached"), 1U) << lines_;
+  no_access_ = base::Error(base::ErrorCode::kInvalid, "/k:1:1: no YAML");
+  loop_.Advance(Cluster::kConnectAgain * 3);
+  EXPECT_EQ(CountOf(lines_, "no API server is reached"), 2U) << lines_;
+  EXPECT_EQ(cluster_.problem(), "/k:1:1: no YAML");
+  EXPECT_EQ(cluster_.why_off(), "/k:1:1: no YAML");
+  EXPECT_EQ(connected, 0);
+  no_access_.reset();
+  loop_.Advance(Cluster::kConnectAgain);
+  EXPECT_EQ(connected, 1);
+  ASSERT_NE(cluster_.client(), nullptr);
+  EXPECT_EQ(cluster_.why_off(), "");
+  api_->Put(kNode, NodeNamed("node-1"));
+  loop_.RunUntilIdle();
+  EXPECT_EQ(cluster_.problem(), "");
+  EXPECT_NE(Conditions().find("\"Fine\""), std::string::npos) << Conditions();
+  EXPECT_EQ(CountOf(lines_, "it is tried again: over, it works again"), 1U) << lines_;
+  const kube::testing::FakeClient* once = api_;
+  loop_.Advance(Cluster::kConnectAgain * 3);
+  EXPECT_EQ(api_, once);
+  EXPECT_EQ(connected, 1);
+}
+
+TEST_F(ClusterTest, WhatIsFoundAtOnceIsNotToldAsFoundLater) {
+  int connected = 0;
+  cluster_.OnConnected([&] { ++connected; });
+  Start();
+  EXPECT_FALSE(cluster_.absent());
+  EXPECT_EQ(connected, 0);
+}
+
+TEST_F(ClusterTest, StoppedItAwaitsNoKubeconfig) {
+  no_access_ = base::Error(base::ErrorCode::kNotFound, "/k: no such file");
+  cluster_.Start({"/k", "node-1"});
+  cluster_.Stop();
+  EXPECT_TRUE(loop_.ArmedTimers().empty());
 }
 
 TEST_F(ClusterTest, TheNodeIsToldWhenItComesChangesAndGoes) {
@@ -363,6 +418,42 @@ TEST_F(ClusterTest, StoppedItTellsNothingAndStartsAnew) {
   api_->Put(kNode, NodeNamed("node-1"));
   loop_.RunUntilIdle();
   EXPECT_EQ(Patches(), 1U);  // what was to be said stays so
+}
+
+// A thousand nodes that saw the same server go do not ask it at once, nor do their watches end at
+// once. Four that live equally long by chance: once in 27 million runs.
+TEST(ConnectApiServer, LeavesToChanceHowLongAWatchLives) {
+  net::testing::FakeLoop loop;
+  net::HttpServer server(loop);
+  std::vector<std::string> lives;
+  server.Serve("/api/v1/nodes", [&](const net::HttpRequest& request) {
+    const std::size_t at = request.query.find("timeoutSeconds=");
+    if (at != std::string::npos) lives.push_back(request.query.substr(at));
+    return net::HttpResponse{.body = R"({"metadata":{"resourceVersion":"1"},"items":[]})"};
+  });
+  auto listener =
+      net::Listener::Open({.kind = base::ListenAddress::Kind::kTcp, .host = "127.0.0.1"});
+  ASSERT_TRUE(listener.ok()) << listener.error().ToString();
+  server.Listen(*std::move(listener));
+  std::string file = std::filesystem::temp_directory_path() / "partita-kubeconfig-XXXXXX";
+  const base::UniqueFd made(mkstemp(file.data()));
+  ASSERT_TRUE(base::WriteFile(file,
+                              "current-context: a\n"
+                              "contexts: [{name: a, context: {cluster: a, user: a}}]\n"
+                              "clusters: [{name: a, cluster: {server: \"http://" +
+                                  ToString(server.address()) +
+                                  "\"}}]\n"
+                                  "users: [{name: a, user: {}}]\n",
+                              0600)
+                  .ok());
+  for (std::size_t i = 1; i <= 4; ++i) {
+    const auto connection = ConnectApiServer("1")(loop, file);
+    ASSERT_TRUE(connection.ok()) << connection.error().ToString();
+    const auto watching = connection->client->Watch("/api/v1/nodes", "", {});
+    loop.RunUntil([&] { return lives.size() == i; });
+  }
+  std::filesystem::remove(file);
+  EXPECT_GT(std::set(lives.begin(), lives.end()).size(), 1U) << lives.front();
 }
 
 TEST(NodeName, IsWhatIsConfiguredOrTheMachines) {

@@ -46,6 +46,7 @@ class AgentNamed : public AgentTest {
     AgentOptions options = Options();
     options.connect = [this, label](net::Loop& loop,
                                     const std::string&) -> base::Result<ClusterConnection> {
+      if (no_access_) return *no_access_;
       auto client = std::make_unique<kube::testing::FakeClient>(loop);
       api_ = client.get();
       if (label) SetLabel(*label);
@@ -126,6 +127,7 @@ class AgentNamed : public AgentTest {
   kube::testing::FakeClient* api_ = nullptr;
   Value map_;
   std::optional<base::Error> maps_fail_;  // of their watch
+  std::optional<base::Error> no_access_;  // to any API server
 };
 
 TEST_F(AgentNamed, FollowsTheLabelAndGoesBackToTheDefault) {
@@ -399,6 +401,51 @@ TEST_F(AgentNamed, WaitsForTheLabelWhereNothingWasInForce) {
   EXPECT_TRUE(agent_->readiness().ready()) << agent_->readiness().Text();
 }
 
+// The unit of a host may begin before the node joins: its kubeconfig comes later.
+TEST_F(AgentNamed, DoesAllThatNeedsAnApiServerWhenThereIsOneLater) {
+  WriteConfig("version: partita/v1\nlisten: \"\"\nnode: {name: n1, kubeconfig: " + directory_ +
+              "/kubelet.conf}\nlabels: {backend: nodefeature}\n"
+              "devicePlugin: {configMap: gpu/plugin}\n");
+  map_ = Map({{"ts4", Slices(4)}});
+  no_access_ = base::Error(base::ErrorCode::kNotFound, "open kubelet.conf: no such file");
+  StartWith("");
+  EXPECT_EQ(InForce(), "nothing");
+  EXPECT_NE(agent_->readiness().Text().find("cluster (open kubelet.conf: no such file)"),
+            std::string::npos)
+      << agent_->readiness().Text();
+  no_access_.reset();
+  loop_.Advance(Cluster::kConnectAgain);
+  EXPECT_EQ(InForce(), "fallback single ts4 4");
+  EXPECT_TRUE(Condition().starts_with("True ConfigApplied: ")) << Condition();
+  EXPECT_NE(api_->At("/apis/nfd.k8s-sigs.io/v1alpha1/namespaces/default/nodefeatures/"
+                     "nvidia-features-for-n1"),
+            nullptr)
+      << lines_;
+  EXPECT_EQ(agent_->readiness().Text().find("kubelet.conf"), std::string::npos)
+      << agent_->readiness().Text();
+}
+
+// Nobody has said then that the label is gone.
+TEST_F(AgentNamed, KeepsWhatALabelSelectedWhileTheKubeconfigIsAwaited) {
+  WriteConfig(
+      "version: partita/v1\nlisten: \"\"\nnode: {name: n1, kubeconfig: /k}\n"
+      "devicePlugin: {configDir: " +
+      Folder() + ", default: whole}\n");
+  Write("whole", "version: v1\n");
+  Write("ts4", Slices(4));
+  StartWith("ts4");
+  EXPECT_EQ(InForce(), "label ts4 4");
+  StopAgent();
+  no_access_ = base::Error(base::ErrorCode::kInvalid, "/k:1:1: no YAML");
+  StartWith("ts4");
+  EXPECT_EQ(InForce(), "label ts4 4");
+  StopAgent();
+  StartWith("whole");
+  no_access_.reset();
+  loop_.Advance(Cluster::kConnectAgain);
+  EXPECT_EQ(InForce(), "label whole 1");
+}
+
 TEST_F(AgentNamed, NeedsNoLabelWhereThereIsNoCluster) {
   Write("ts4", Slices(4));
   Start();
@@ -445,13 +492,28 @@ TEST_F(AgentNamed, LaysTheOverlayThatALabelNamesOverItsFile) {
       Condition().starts_with("False ConfigRejected: node label partita.dev/config=loudest: open "))
       << Condition();
   EXPECT_TRUE(agent_->readiness().ready());
-  // Also over a restart: the last good one.
+  // Also over a restart: the last good one, and where the kubeconfig is not there yet.
   StopAgent();
+  no_access_ = base::Error(base::ErrorCode::kInvalid, "/k:1:1: no YAML");
+  StartWith(std::nullopt);
+  EXPECT_EQ(agent_->config().log_level.value, "debug") << lines_;
+  StopAgent();
+  no_access_.reset();
   StartWith(std::nullopt);
   EXPECT_EQ(agent_->config().log_level.value, "debug") << lines_;
   set("loud");
   ASSERT_TRUE(base::WriteFile(overlay, "version: partita/v1\nlog: {level: warn}\n", 0644).ok());
   Hear();
+  EXPECT_EQ(agent_->config().log_level.value, "warn") << lines_;
+  // Where there is no cluster any more nobody can take a label off.
+  StopAgent();
+  no_access_ = base::Error(base::ErrorCode::kNotFound, "no cluster");
+  StartWith(std::nullopt);
+  EXPECT_EQ(agent_->config().log_level.value, "info");
+  StopAgent();
+  no_access_.reset();
+  StartWith(std::nullopt);
+  set("loud");
   EXPECT_EQ(agent_->config().log_level.value, "warn") << lines_;
   set("");
   EXPECT_EQ(agent_->config().log_level.value, "info");

@@ -88,7 +88,7 @@ void NamedConfigs::Follow(const config::AgentConfig& config) {
   if (config.plugin_select_label.value != label_key_ || node_ == nullptr) {
     label_key_ = config.plugin_select_label.value;
     label_.reset();
-    if (cluster_.client() == nullptr) label_ = "";  // nobody can set one
+    if (cluster_.absent()) label_ = "";  // nobody can set one
     SawNode(cluster_.node());
     node_ = cluster_.OnNode([this](const Value& node) { SawNode(node); });
   }
@@ -125,7 +125,8 @@ void NamedConfigs::WatchFolder(const std::string& folder) {
 }
 
 void NamedConfigs::WatchConfigMap(const std::string& name) {
-  if (name == config_map_) return;
+  // One that is named while no API server is there is watched when there is.
+  if (name == config_map_ && (watching_ || cluster_.client() == nullptr)) return;
   watching_.reset();
   config_map_ = name;
   texts_.reset();
