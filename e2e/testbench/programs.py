@@ -34,8 +34,8 @@ class Module:
     """One Go module of ours: the project that it pins, and the programs made from it.
 
     Programs without cgo are static and run on any root; what opens NVML needs cgo for it. `links`
-    are names under which a program acts as another, `files` some of the project's own files (name -> path in the
-    project), for which nothing need be compiled."""
+    are names under which a program acts as another, `files` some of the project's own files and folders (name -> path
+    in the project), for which nothing need be compiled."""
 
     folder: Path
     project: str
@@ -89,6 +89,7 @@ CONTAINERD = "github.com/containerd/containerd/v2"
 DEVICE_PLUGIN = "github.com/NVIDIA/k8s-device-plugin"
 DRA_DRIVER = "sigs.k8s.io/dra-driver-nvidia-gpu"
 FEATURE_DISCOVERY = "sigs.k8s.io/node-feature-discovery"
+GPU_OPERATOR = "github.com/NVIDIA/gpu-operator"
 HELM = "helm.sh/helm/v4"
 
 MODULES = (
@@ -129,7 +130,27 @@ MODULES = (
     ),
     Module(
         PROGRAMS / "node-feature-discovery", FEATURE_DISCOVERY, {},
-        files={"nfd-api-crds.yaml": "deployment/base/nfd-crds/nfd-api-crds.yaml"},
+        files={
+            "nfd-api-crds.yaml": "deployment/base/nfd-crds/nfd-api-crds.yaml",
+            "node-feature-discovery-chart": "deployment/helm/node-feature-discovery",
+        },
+        rare=True,
+    ),
+    Module(
+        Path(judges.COMPAT) / "judges/k8s-device-plugin", DEVICE_PLUGIN, {},
+        files={"nvidia-device-plugin-chart": "deployments/helm/nvidia-device-plugin"},
+        rare=True,
+    ),
+    Module(
+        PROGRAMS / "gpu-operator", GPU_OPERATOR, {"gpu-operator": f"{GPU_OPERATOR}/cmd/gpu-operator"},
+        rare=True,
+    ),
+    Module(
+        PROGRAMS / "gpu-operator", GPU_OPERATOR, {},
+        files={
+            "gpu-operator-chart": "deployments/gpu-operator", "gpu-operator-assets": "assets",
+            "gpu-operator-manifests": "manifests",
+        },
         rare=True,
     ),
 )
@@ -155,7 +176,7 @@ def path(name: str) -> Path:
 
 
 def file(name: str) -> Path:
-    """Where a file of a project lies (Module.files). Like path(), it neither builds nor downloads."""
+    """Where a file or folder of a project lies (Module.files). Like path(), it neither builds nor downloads."""
     module = next(module for module in MODULES if name in module.files)
     go = golang.installed_go(NoLog())
     if go is None or not (module.place_of_files(go) / name).exists():
@@ -218,7 +239,8 @@ def keep_files(module: Module, go: golang.Go) -> None:
         for name, path in module.files.items():
             if not (source / path).exists():
                 raise SetupError(f"{module.project} {module.version} has no file {path} (looked for {source / path})")
-            shutil.copyfile(source / path, Path(unfinished) / name)
+            copy = shutil.copytree if (source / path).is_dir() else shutil.copyfile
+            copy(source / path, Path(unfinished) / name)
 
     cache.folder_with(str(module.place_of_files(go)), list(module.files), fill)
 

@@ -132,6 +132,13 @@ class Build(FakeGo):
         self.assertEqual(self.build("kinds.yaml")["kinds.yaml"].read_text(encoding="utf-8"), "kinds")
         self.assertEqual(self.builds(), [])
 
+    def test_keeps_folders_of_the_project_whole(self) -> None:
+        chart = self.with_file("deployments/wheels")
+        (chart / "templates").mkdir(parents=True)
+        (chart / "templates" / "wheel.yaml").write_text("round", encoding="utf-8")
+        (kept,) = self.build("kinds.yaml").values()
+        self.assertEqual((kept / "templates" / "wheel.yaml").read_text(encoding="utf-8"), "round")
+
     def test_builds_again_when_a_pin_changes(self) -> None:
         before = self.build("wheel")
         self.pin("v1.36.5")
@@ -237,7 +244,7 @@ class Table(unittest.TestCase):
     def test_what_few_scenarios_need_is_not_built_for_all(self) -> None:
         self.assertEqual(
             set(programs.names()) - set(programs.usual()),
-            {"gpu-kubelet-plugin", "mps-control-daemon", "nfd-master", "nfd-worker"},
+            {"gpu-kubelet-plugin", "gpu-operator", "mps-control-daemon", "nfd-master", "nfd-worker"},
         )
 
     def test_builds_the_device_plugin_and_its_mps_daemon_from_one_version(self) -> None:

@@ -22,7 +22,7 @@ def text_of(path: Path) -> str:
 
 
 def other_values() -> list[dict[str, str]]:
-    """The rows of other-charts.yaml, which has one line a key."""
+    """The rows of other-charts.yaml, which has one line a key; one for each value of a row that is for several."""
     rows: list[dict[str, str]] = []
     for line in text_of(CHART / "other-charts.yaml").splitlines():
         found = re.match(r"(-| ) (value|chart|now|means|harmless): (.*)$", line)
@@ -31,7 +31,7 @@ def other_values() -> list[dict[str, str]]:
         if found[1] == "-":
             rows.append({})
         rows[-1][found[2]] = found[3].strip('"')
-    return rows
+    return [{**row, "value": value} for row in rows for value in row["value"].split(", ")]
 
 
 def table_rows() -> dict[str, list[str]]:
@@ -59,7 +59,7 @@ def paths_of(values: str) -> set[str]:
     """Of keys in YAML that has one a line, by their indentation."""
     found, above = set(), []
     for line in values.splitlines():
-        match = re.match(r"( *)([A-Za-z]+):", line)
+        match = re.match(r"( *)([A-Za-z][-A-Za-z]*):", line)
         if match:
             above = [*above[:len(match[1]) // 2], match[2]]
             found.add(".".join(above))

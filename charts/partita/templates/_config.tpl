@@ -1,7 +1,10 @@
 {{- /* config.yaml of the agent: what the chart's values say, and `agent` over it. */ -}}
 {{- define "partita.config" -}}
 {{- $host := "/host" }}
-{{- $node := dict "hostRoot" $host "driverRoot" (.Values.nvidiaDriverRoot | trimSuffix "/" | printf "%s%s" $host) }}
+{{- $node := dict "hostRoot" $host "driverRoot" (.Values.nvidiaDriverRoot | default "/" | trimSuffix "/" | printf "%s%s" $host) }}
+{{- with .Values.nvidiaDevRoot }}
+{{- $_ := set $node "devRoot" (trimSuffix "/" . | printf "%s%s" $host) }}
+{{- end }}
 {{- if ne .Values.kubeletRoot "/var/lib/kubelet" }}
 {{- $_ := set $node "kubeletRoot" .Values.kubeletRoot }}
 {{- end }}
@@ -22,6 +25,9 @@
 {{- range $word, $key := fromYaml (include "partita.pluginWords" .) }}
 {{- $said := get $.Values $word }}
 {{- if include "partita.said" (dict "values" $.Values "path" $word) }}
+{{- if and (kindIs "string" $said) (contains "," $said) }}
+{{- $said = splitList "," $said }}
+{{- end }}
 {{- if hasPrefix "plugin." $key }}
 {{- $_ := set $inner (trimPrefix "plugin." $key) $said }}
 {{- else }}

@@ -15,13 +15,15 @@
 
 {{- define "partita.refuse" -}}
 {{- $problems := list }}
-{{- range .Files.Get "other-charts.yaml" | fromYamlArray }}
-{{- $said := include "partita.said" (dict "values" $.Values "path" .value) }}
-{{- if and $said (not (and (hasKey . "harmless") (eq $said (toYaml .harmless)))) }}
-{{- if .now }}
-{{- $problems = append $problems (printf "%s (%s) is here: %s" .value .chart .now) }}
+{{- range $row := .Files.Get "other-charts.yaml" | fromYamlArray }}
+{{- range $value := splitList ", " $row.value }}
+{{- $said := include "partita.said" (dict "values" $.Values "path" $value) }}
+{{- if and $said (not (and (hasKey $row "harmless") (eq $said (toYaml $row.harmless)))) }}
+{{- if $row.now }}
+{{- $problems = append $problems (printf "%s (%s) is here: %s" $value $row.chart $row.now) }}
 {{- else }}
-{{- $problems = append $problems (printf "%s (%s) is refused: %s" .value .chart .means) }}
+{{- $problems = append $problems (printf "%s (%s) is refused: %s" $value $row.chart $row.means) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
