@@ -321,8 +321,6 @@ Result<std::vector<Seen>> LookAround(const Machine& machine, const std::atomic<b
     if (!service::mps::IsDomainName(name)) continue;
     if (std::optional<Seen> seen = LookAt(machine, name, stop)) all.push_back(*std::move(seen));
   }
-  // One that went away meanwhile had its daemons seem dead.
-  TRY_VOID(machine.runner->Reachable());
   return all;
 }
 
@@ -335,13 +333,13 @@ Removed RemoveGone(const Machine& machine,
   if (!names.ok()) removed.failed.push_back(names.error());
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     const bool of_mig = name.starts_with("MIG-") && service::mps::IsDomainName(name);
-    if (!of_mig || stay.contains(name) || LookAt(machine, name, stop)) continue;
-    if (stop) return removed;
-    // Without its runner a daemon is silent.
+    if (!of_mig || stay.contains(name)) continue;
     if (Result<void> there = machine.runner->Reachable(); !there.ok()) {
       removed.failed.push_back(std::move(there).error());
       return removed;
     }
+    if (LookAt(machine, name, stop)) continue;
+    if (stop) return removed;
     machine.runner->UnmountShm(DirectoriesOf(machine.root, name).shm);
     Result<void> end = base::RemoveTree(base::JoinPath(machine.root, name));
     if (end.ok())

@@ -36,8 +36,8 @@ net::Duration PauseAfter(int failures) {
 net::Duration PauseAfterFalse(int alarms) { return PauseAfter(alarms + 1); }
 
 // Of the daemon. All else failed on the way to it, or is an answer that nobody here knows: a
-// control program that is being replaced, no process to be had. That says nothing about the daemon,
-// and its clients need not end for it.
+// control program that is being replaced, no process to be had, a runner that is away or hangs.
+// That says nothing about the daemon, and its clients need not end for it.
 bool IsSilence(const base::Error& error) {
   return error.code() == base::ErrorCode::kTimeout || error.code() == base::ErrorCode::kUnavailable;
 }
@@ -211,8 +211,7 @@ void DomainLife::Look(Fault fault) {
         const Result<std::vector<model::Pid>> faulty =
             checked ? FindFaulty(machine, domain.name, fault, stop)
                     : CheckAndFindFaulty(machine, domain, fault, stop);
-        const bool reachable = faulty.ok() || machine.runner->Reachable().ok();
-        return [this, fault, faulty, reachable] { Looked(fault, faulty, reachable); };
+        return [this, fault, faulty] { Looked(fault, faulty); };
       });
   if (!looks) fault_heard_ = heard;
 }
@@ -221,16 +220,12 @@ void DomainLife::LookLater(net::Duration pause) {
   look_->After(pause, [this] { Look(fault_heard_ ? Fault::kHeard : Fault::kMaybe); });
 }
 
-void DomainLife::Looked(Fault fault,
-                        const Result<std::vector<model::Pid>>& faulty,
-                        bool reachable) {
+void DomainLife::Looked(Fault fault, const Result<std::vector<model::Pid>>& faulty) {
   if (stopped_) return End();
   if (!running_) {
     return Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
   }
   CountAlarm(fault, faulty.ok() && !faulty->empty());
-  // Nobody was there to ask it: that says nothing about the daemon, which its clients have.
-  if (!reachable) return LookLater(kBetweenLooks);
   if (!faulty.ok() && IsSilence(faulty.error())) return Silent(faulty.error());
   if (!faulty.ok() && faulty.error().code() == base::ErrorCode::kConflict) {
     log_.Warn("MPS domain " + domain_.name + " has other limits in force: its daemon is replaced",

@@ -73,7 +73,7 @@ class DomainLife {
   void Heard(std::string_view line);
   void LookForHeard();
   void Look(Fault fault);
-  void Looked(Fault fault, const base::Result<std::vector<model::Pid>>& faulty, bool reachable);
+  void Looked(Fault fault, const base::Result<std::vector<model::Pid>>& faulty);
   void LookLater(net::Duration pause);
   void CountAlarm(Fault fault, bool found);
   void Silent(const base::Error& error);

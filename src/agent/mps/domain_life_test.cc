@@ -132,14 +132,16 @@ TEST_F(DomainLifeTest, ADaemonThatIsSilentTwiceIsReplaced) {
   EXPECT_EQ(phases_, (std::vector<std::string>{"ready", "mending", "ready"}));
 }
 
-TEST_F(DomainLifeTest, ARunnerThatIsAwayEndsNoDaemon) {
-  runner_->BeAway();
-  for (int i = 0; i < 3; ++i) {
+TEST_F(DomainLifeTest, ARunnerThatIsAwayOrStoppedEndsNoDaemon) {
+  for (int i = 0; i < 6; ++i) {
+    if (i == 0) runner_->BeAway();
+    if (i == 3) runner_->BeStopped();
     loop_.Advance(seconds(30));
     UntilLooked();
   }
   EXPECT_EQ(runner_->started(), 1U);
   EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
+  EXPECT_EQ(Told("MPS domain GPU-1 cannot be asked: its daemon stays"), 1);
 }
 
 TEST_F(DomainLifeTest, ADaemonThatCannotBeAskedStaysAndThatIsToldOnce) {
