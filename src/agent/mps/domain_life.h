@@ -80,7 +80,9 @@ class DomainLife {
   void Mend(const std::vector<model::Pid>& faulty);
   void Mended(const base::Result<void>& end, std::size_t count);
   void Replace();
-  void Fail(const base::Error& error);
+  static constexpr std::chrono::seconds kLongestPause{30};
+  void Fail(const base::Error& error, net::Duration longest = kLongestPause);
+  void FailEnded();
   void End();
 
   net::Loop& loop_;

@@ -314,6 +314,30 @@ TEST_F(DomainLifeTest, AnAdoptedDaemonIsReadyWhenItHasAnsweredWithItsLimits) {
   EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "ready"}));
 }
 
+// Those who have shares wait for one that was ready; for another nobody does.
+TEST_F(DomainLifeTest, OneThatWasReadyIsStartedWithin4SecondsHoweverOftenItDies) {
+  const auto until_waits = [this](int pause) {
+    if (pause != 0) {
+      loop_.RunUntil([&] {
+        return ToString(life_->condition().phase) == "waiting" && !loop_.ArmedTimers().empty();
+      });
+      EXPECT_EQ(loop_.ArmedTimers().front().second, seconds(pause));
+    }
+    loop_.Advance(seconds(pause));
+  };
+  for (const int pause : {0, 1, 2, 4, 4, 4}) {
+    const std::size_t before = runner_->started();
+    runner_->EndAll();
+    until_waits(pause);
+    loop_.RunUntil([&] { return runner_->started() > before; });
+    Until("ready");
+    UntilLooked();
+  }
+  runner_->FailAt("", ErrorCode::kIo);
+  runner_->EndAll();
+  for (const int pause : {4, 30, 30}) until_waits(pause);
+}
+
 TEST_F(DomainLifeTest, AnAdoptedDaemonThatStaysSilentIsReplaced) {
   MakeSocket();
   deaf_ = true;
