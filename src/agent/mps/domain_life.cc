@@ -41,11 +41,13 @@ bool IsSilence(const base::Error& error) {
 }
 
 Result<std::vector<model::Pid>> CheckAndFindFaulty(const Machine& machine,
-                                                   const service::mps::Domain& domain,
+                                                   service::mps::Record record,
                                                    Fault fault,
                                                    const std::atomic<bool>& stop) {
-  TRY_VOID(CheckLimits(machine, domain, stop));
-  return FindFaulty(machine, domain.name, fault, stop);
+  TRY_VOID(CheckLimits(machine, record.domain, stop));
+  // Its agent was killed in between.
+  if (!record.limited) TRY_VOID(EndUnlimited(machine, record, stop));
+  return FindFaulty(machine, record.domain.name, fault, stop);
 }
 
 }  // namespace
@@ -208,11 +210,11 @@ void DomainLife::Look(Fault fault) {
   look_soon_ = false;
   look_->Cancel();
   const bool looks =
-      CouldRun([this, fault, machine = machine_, domain = domain_,
+      CouldRun([this, fault, machine = machine_, record = running_->record,
                 checked = running_->checked](const std::atomic<bool>& stop) -> net::Task {
         const Result<std::vector<model::Pid>> faulty =
-            checked ? FindFaulty(machine, domain.name, fault, stop)
-                    : CheckAndFindFaulty(machine, domain, fault, stop);
+            checked ? FindFaulty(machine, record.domain.name, fault, stop)
+                    : CheckAndFindFaulty(machine, record, fault, stop);
         return [this, fault, faulty] { Looked(fault, faulty); };
       });
   if (!looks) fault_heard_ = heard;

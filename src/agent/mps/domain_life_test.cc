@@ -314,6 +314,44 @@ TEST_F(DomainLifeTest, AnAdoptedDaemonIsReadyWhenItHasAnsweredWithItsLimits) {
   EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "ready"}));
 }
 
+// Its agent was killed before it had ended them.
+TEST_F(DomainLifeTest, AnAdoptedDaemonHasNoServerFromBeforeItsLimits) {
+  const service::mps::Directories directories = service::mps::DirectoriesOf(machine_.root, "GPU-1");
+  std::string why;
+  std::optional<service::mps::Record> record = ReadRecord(directories, &why);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_TRUE(record->limited);
+  MakeSocket();
+  runner_->HaveServer("ACTIVE");
+  Adopt();
+  Until("ready");
+  UntilLooked();
+  EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 0);
+
+  record->limited = false;
+  ASSERT_TRUE(WriteRecord(directories, *record).ok());
+  Adopt();
+  Until("ready");
+  UntilLooked();
+  EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
+  EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "ready"}));
+  EXPECT_EQ(runner_->started(), 1U);
+  record->limited = true;
+  EXPECT_EQ(ReadRecord(directories, &why), record);
+}
+
+TEST_F(DomainLifeTest, ARecordDoesNotSayThatThereAreLimitsBeforeThereAre) {
+  runner_->HangAt("GPU-1", "get_server_list");
+  runner_->EndAll();
+  while (!runner_->hangs()) loop_.RunUntilIdle();
+  std::string why;
+  const auto record = ReadRecord(service::mps::DirectoriesOf(machine_.root, "GPU-1"), &why);
+  ASSERT_TRUE(record.has_value()) << why;
+  EXPECT_FALSE(record->limited);
+  runner_->GoOn();
+  Until("ready");
+}
+
 // Those who have shares wait for one that was ready; for another nobody does.
 TEST_F(DomainLifeTest, OneThatWasReadyIsStartedWithin4SecondsHoweverOftenItDies) {
   const auto until_waits = [this](int pause) {
