@@ -14,7 +14,15 @@ FUZZ_TARGET(mps_answer) {
       PARTITA_CHECK(pid.value() > 0 && pid.value() <= 0x7FFFFFFF);
     }
   }
-  if (const auto tenths = mps::ParsePercentage(text); tenths.ok()) PARTITA_CHECK(*tenths <= 1000);
+  if (const auto tenths = mps::ParsePercentage(text); tenths.ok()) {
+    PARTITA_CHECK(*tenths <= 1000);
+    // 40.5 is no percentage that anybody sets.
+    for (const std::uint32_t percent : {*tenths / 10, *tenths / 10 + 1}) {
+      const mps::Setting setting{
+          .set = "", .get = "", .memory = std::nullopt, .threads = model::Percent(percent)};
+      PARTITA_CHECK(mps::CheckReadBack(setting, text).ok() == (*tenths == percent * 10));
+    }
+  }
   if (const auto limit = mps::ParseMemoryLimit(text); limit.ok() && *limit) {
     const mps::Setting setting{.set = "", .get = "", .memory = **limit, .threads = std::nullopt};
     PARTITA_CHECK((*limit)->value() > 0);

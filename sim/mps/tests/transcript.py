@@ -2,9 +2,11 @@
 """Plays data/captures/h200/mps.txt on a simulated H200: every command of it, with what happened between them.
 
 Answers, exit statuses, names and modes of files and the daemon's log must be those of the transcript, less pids and
-times. Runs inside the node's view. Usage: transcript.py TRANSCRIPT CLIENT DIRECTORY
+times; the log of each command, server and client in its order. Runs inside the node's view.
+Usage: transcript.py TRANSCRIPT CLIENT DIRECTORY
 """
 
+import difflib
 import os
 import pathlib
 import re
@@ -20,6 +22,14 @@ CAPTURED_DIRECTORY = "/tmp/mps"
 
 # What the simulated daemon's log does not have, and why.
 NOT_LOGGED = set()
+# Of the log, lines whose numbers are what they are about.
+SETTING = re.compile(r"limit|percentage|priority|version", re.IGNORECASE)
+# Of the daemon while a command is answered, and not of the command.
+BESIDE = re.compile(r"Accepting connection|NEW CLIENT|User did not send|exited with status")
+# Of a client, but of all that its server has: which of several is named is chance on the card.
+OF_ALL = re.compile(r"fatal GPU error|torn down")
+# What the card's never set, and which of a process's two connections is seen here to end first.
+BY_CHANCE = re.compile(r"Received new client request|Context ID: 0\} exit$")
 
 transcript, client_program, work = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
 environment = dict(
@@ -250,22 +260,55 @@ class Player:
                 fail(f"a daemon in the foreground wrote {name}")
 
 
-def shape(line):
-    """A line of the log without time, pids and other numbers."""
+def shape(line, numbers=False):
+    """A line of the log without time and pids; with other numbers where they are what it is about."""
     line = re.sub(r"^\[\S+ \S+ (\w+) +\d+\]", r"\1:", line)
     line = line.replace(str(work), CAPTURED_DIRECTORY).replace(NODE_UUID, CAPTURED_UUID)
     line = line.replace(CAPTURED_UUID, "UUID").replace(CAPTURED_UUID[:22], "UUID").replace(NODE_UUID[:22], "UUID")
-    return re.sub(r"\b(0x[0-9a-f]+|-?\d+(\.\d+)?)\b", "N", " ".join(line.split()))
+    line = " ".join(line.split())
+    if numbers or SETTING.search(line):
+        return line
+    return re.sub(r"\b(0x[0-9a-f]+|-?\d+(\.\d+)?)\b", "N", line)
+
+
+def stories(lines):
+    """What is in order, though others write between it: each command with what it says, each server, each client."""
+    told, command = {"commands": []}, None
+    for line in lines:
+        who, pid = re.match(r"^\[\S+ \S+ (\w+) +(\d+)\]", line).groups()
+        client = re.search(r"[Cc]lient (?:process |\{PID: )(\d+)", line)
+        if who == "Control" and "Starting new server" not in line:
+            if line.endswith("NEW UI"):
+                command = []
+            elif line.endswith("UI closed"):
+                # This one is asked for as long as it takes.
+                if command and "get_server_list" not in command[0]:
+                    told["commands"] += command
+                command = None
+            elif command is not None and not BESIDE.search(line):
+                command.append(shape(line, bool(command and SETTING.search(command[0]))))
+        elif not BY_CHANCE.search(line):
+            teller = f"client {client[1]}" if client and not OF_ALL.search(line) else f"server {pid}"
+            told.setdefault(teller, []).append(shape(line))
+    return told
 
 
 def compare_logs(captured):
-    """Every kind of line of the transcript's log is in ours, and none that is not in it."""
-    ours = {shape(line) for line in (work / "first.log").read_text().splitlines()}
-    theirs = {shape(line) for line in captured if re.match(r"^\[\d{4}-", line)}
-    missing, invented = theirs - ours - NOT_LOGGED, ours - theirs
+    """Every kind of line of the transcript's log is in ours, and none that is not in it; what has an order has it."""
+    ours = (work / "first.log").read_text().splitlines()
+    theirs = [here(line) for line in captured if re.match(r"^\[\d{4}-", line)]
+    our_kinds, their_kinds = ({shape(line) for line in lines} for lines in (ours, theirs))
+    missing, invented = their_kinds - our_kinds - NOT_LOGGED, our_kinds - their_kinds
     # Which commands were asked is the script's own; the answers to them were compared above.
     if missing or invented:
         fail("the log\n--- missing\n" + "\n".join(sorted(missing)) + "\n--- invented\n" + "\n".join(sorted(invented)))
+    our_stories, their_stories = stories(ours), stories(theirs)
+    if len(our_stories) != len(their_stories):
+        fail(f"the log tells of {', '.join(our_stories)}; the transcript's of {', '.join(their_stories)}")
+    for (teller, our_lines), their_lines in zip(our_stories.items(), their_stories.values()):
+        if our_lines != their_lines:
+            differ = difflib.unified_diff(their_lines, our_lines, "transcript", "log", lineterm="")
+            fail(f"the log of {teller}\n" + "\n".join(differ))
 
 
 def main():

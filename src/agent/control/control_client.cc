@@ -48,7 +48,7 @@ base::Result<void> Wait(int fd,
       const auto remaining =
           std::chrono::ceil<milliseconds>(*deadline - std::chrono::steady_clock::now());
       if (remaining <= milliseconds(0)) {
-        return base::MakeError(ErrorCode::kTimeout, "{} does not answer", words.who)
+        return base::MakeError(words.silent, "{} does not answer", words.who)
             .WithHint(std::string(words.to_look));
       }
       left = std::min(left, remaining);
@@ -61,7 +61,7 @@ base::Result<void> Wait(int fd,
 }
 
 Error Gone(const Words& words) {
-  return base::MakeError(ErrorCode::kUnavailable, "{} went away without an answer", words.who)
+  return base::MakeError(words.gone, "{} went away without an answer", words.who)
       .WithHint(std::string(words.when_gone));
 }
 

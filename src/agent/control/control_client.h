@@ -20,6 +20,8 @@ namespace partita::agent::control {
 // Whom a client talks to, in its errors.
 struct Words {
   std::string_view who, to_look, when_gone;
+  // Its silence and its going away. Other than these where its answers say them of somebody else.
+  base::ErrorCode silent = base::ErrorCode::kTimeout, gone = base::ErrorCode::kUnavailable;
 };
 inline constexpr Words kAgentWords{
     .who = "the agent",

@@ -95,8 +95,11 @@ Result<void> ComputeModes::Restore(const std::string& uuid) {
   if (now == ComputeMode::kExclusiveProcess) {
     TRY_VOID(calls_.set(known->second.gpu, known->second.mode));
   }
-  before_.erase(known);
-  return Keep();
+  // While the file names it it is not done with: the file would have the next agent put it back.
+  auto restored = before_.extract(known);
+  Result<void> kept = Keep();
+  if (!kept.ok()) before_.insert(std::move(restored));
+  return kept;
 }
 
 }  // namespace partita::agent::mps

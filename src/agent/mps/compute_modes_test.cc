@@ -1,8 +1,10 @@
 #include "agent/mps/compute_modes.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstdio>
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -130,6 +132,25 @@ TEST_F(ComputeModesTest, ABootForgetsModesAsTheDriverDoes) {
   ASSERT_TRUE(modes.Load().ok());
   ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
   EXPECT_EQ(Modes("next").Load().value(), service::mps::ModesBefore());
+}
+
+TEST_F(ComputeModesTest, AGpuThatTheFileStillNamesIsNotForgotten) {
+  path_ = std::string(directory_.data()) + "/folder/modes";
+  const std::string folder = std::string(directory_.data()) + "/folder";
+  ASSERT_TRUE(base::MakeDirectories(folder, 0755).ok());
+  ComputeModes modes = Modes();
+  ASSERT_TRUE(modes.Load().ok());
+  ASSERT_TRUE(modes.MakeExclusive("GPU-1", gpu_).ok());
+  // As on a disk that is full.
+  ASSERT_EQ(rename(folder.c_str(), (folder + "-away").c_str()), 0);
+  ASSERT_TRUE(base::WriteFile(folder, "", 0644).ok());
+  EXPECT_FALSE(modes.Restore("GPU-1").ok());
+  EXPECT_EQ(modes.before(), (service::mps::ModesBefore{{"GPU-1", ComputeMode::kDefault}}));
+  ASSERT_EQ(unlink(folder.c_str()), 0);
+  ASSERT_EQ(rename((folder + "-away").c_str(), folder.c_str()), 0);
+  ASSERT_TRUE(modes.Restore("GPU-1").ok());
+  EXPECT_EQ(now_, ComputeMode::kDefault);
+  EXPECT_EQ(Modes().Load().value(), service::mps::ModesBefore());
 }
 
 TEST_F(ComputeModesTest, WhatCannotBeWrittenIsNotChanged) {

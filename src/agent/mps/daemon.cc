@@ -181,7 +181,8 @@ class Starting {
                                 .output = LogFile(directories_)},
                                stop_));
     running_.record = {.domain = domain_,
-                       .process = {.pid = pid, .start_time = 0, .boot_id = machine_.boot_id}};
+                       .process = {.pid = pid, .start_time = 0, .boot_id = machine_.boot_id},
+                       .limited = false};
     Result<UniqueFd> process = OpenProgram(pid, kControlProgram);
     if (process.ok()) {
       running_.process = *std::move(process);
@@ -203,7 +204,7 @@ class Starting {
     running_.record.process.start_time = start_time;
     TRY_VOID(WriteRecord(directories_, running_.record));
     TRY_VOID(SetLimits());
-    return EndUnlimited();
+    return EndUnlimited(machine_, running_.record, stop_);
   }
 
   // Their answers say nothing: what is in force is read.
@@ -218,17 +219,6 @@ class Starting {
       TRY(said, control_.Ask(setting.set));
       TRY(answer, control_.Ask(setting.get));
       TRY_VOID(CheckReadBack(setting, answer));
-    }
-    return {};
-  }
-
-  // A client that came before the limits has a server without them, for as long
-  // as that lives.
-  Result<void> EndUnlimited() {
-    TRY(list, control_.Ask(service::mps::kListServers));
-    TRY(servers, service::mps::ParseServerList(list));
-    for (const model::Pid server : servers) {
-      TRY_VOID(EndServer(control_, directories_, server, stop_));
     }
     return {};
   }
@@ -321,8 +311,6 @@ Result<std::vector<Seen>> LookAround(const Machine& machine, const std::atomic<b
     if (!service::mps::IsDomainName(name)) continue;
     if (std::optional<Seen> seen = LookAt(machine, name, stop)) all.push_back(*std::move(seen));
   }
-  // One that went away meanwhile had its daemons seem dead.
-  TRY_VOID(machine.runner->Reachable());
   return all;
 }
 
@@ -335,13 +323,13 @@ Removed RemoveGone(const Machine& machine,
   if (!names.ok()) removed.failed.push_back(names.error());
   for (const std::string& name : names.ok() ? *names : std::vector<std::string>()) {
     const bool of_mig = name.starts_with("MIG-") && service::mps::IsDomainName(name);
-    if (!of_mig || stay.contains(name) || LookAt(machine, name, stop)) continue;
-    if (stop) return removed;
-    // Without its runner a daemon is silent.
+    if (!of_mig || stay.contains(name)) continue;
     if (Result<void> there = machine.runner->Reachable(); !there.ok()) {
       removed.failed.push_back(std::move(there).error());
       return removed;
     }
+    if (LookAt(machine, name, stop)) continue;
+    if (stop) return removed;
     machine.runner->UnmountShm(DirectoriesOf(machine.root, name).shm);
     Result<void> end = base::RemoveTree(base::JoinPath(machine.root, name));
     if (end.ok())
@@ -397,6 +385,15 @@ Result<void> CheckLimits(const Machine& machine,
                            directories.pipe);
   }
   return CheckInForce(Dialogue(machine, directories, stop), domain);
+}
+
+Result<void> EndUnlimited(const Machine& machine, Record& record, const std::atomic<bool>& stop) {
+  const Directories directories = DirectoriesOf(machine.root, record.domain.name);
+  TRY(list, Dialogue(machine, directories, stop).Ask(service::mps::kListServers));
+  TRY(servers, service::mps::ParseServerList(list));
+  TRY_VOID(EndServers(machine, record.domain.name, servers, stop));
+  record.limited = true;
+  return WriteRecord(directories, record);
 }
 
 Result<std::vector<model::Pid>> FindFaulty(const Machine& machine,

@@ -66,6 +66,12 @@ enum class Stopping : bool {
                                              const service::mps::Domain& domain,
                                              const std::atomic<bool>& stop);
 
+// A client that came before the limits has a server without them, for as long as that lives: all
+// servers end, and the record says so. Errors as of FindFaulty, or of writing.
+[[nodiscard]] base::Result<void> EndUnlimited(const Machine& machine,
+                                              service::mps::Record& record,
+                                              const std::atomic<bool>& stop);
+
 enum class Fault : bool {
   kMaybe,
   kHeard,  // the log tells of one: its server says FAULT a moment later

@@ -66,15 +66,7 @@ TEST_F(DaemonTest, ThatIsSilentHasNotEnded) {
 }
 
 TEST_F(DaemonTest, ThatCannotBeAskedStaysWithItsServers) {
-  const pid_t server = fork();
-  if (server == 0) {
-    std::string variable = "CUDA_MPS_PIPE_DIRECTORY=" + directories_.pipe;
-    std::array<char*, 2> environment = {variable.data(), nullptr};
-    execle("/bin/sleep", "nvidia-cuda-mps-server", "1000", nullptr, environment.data());
-    _exit(127);
-  }
-  while (!OpenServer(model::Pid(server), directories_).ok()) {
-  }
+  const pid_t server = testing::StartServer(directories_);
   for (const ErrorCode code : {ErrorCode::kNotFound, ErrorCode::kIo, ErrorCode::kInternal}) {
     runner_->FailAt("", code);
     const auto start = StartDaemon(machine_, domain_, stop_);
@@ -90,6 +82,14 @@ TEST_F(DaemonTest, ThatCannotBeAskedStaysWithItsServers) {
   }
   kill(server, SIGKILL);
   EXPECT_EQ(waitpid(server, nullptr, 0), server);
+}
+
+TEST_F(DaemonTest, IsNotGivenUpWhereItsRunnerIsAwayAndThatIsTold) {
+  runner_->BeAway();
+  const Removed removed = RemoveGone(machine_, {}, stop_);
+  EXPECT_TRUE(removed.names.empty());
+  ASSERT_EQ(removed.failed.size(), 1U);
+  EXPECT_EQ(removed.failed.front().ToString(), "nobody");
 }
 
 // So that those who hold shares get them again; and no other is started before it has answered.

@@ -18,7 +18,8 @@ using std::chrono::seconds;
 
 // A daemon that ran for this long has not failed at the same thing again.
 constexpr seconds kHasProven{60};
-constexpr seconds kLongestPause{30};
+// One that was ready has clients that wait for it.
+constexpr seconds kLongestToBeBack{4};
 constexpr int kDoublings = 5;
 // A daemon that hangs says nothing, and a line of its log may be missed.
 constexpr seconds kBetweenLooks{30};
@@ -26,28 +27,27 @@ constexpr seconds kUntilAskedAgain{5};
 constexpr int kMostSilences = 2;
 
 // At once, since others wait for it; then after 1, 2, 4 … seconds.
-net::Duration PauseAfter(int failures) {
+net::Duration PauseAfter(int failures, net::Duration longest) {
   if (failures <= 1) return net::Duration(0);
-  const seconds pause(1 << std::min(failures - 2, kDoublings));
-  return std::min(pause, kLongestPause);
+  const net::Duration pause = seconds(1 << std::min(failures - 2, kDoublings));
+  return std::min(pause, longest);
 }
 
-// Clients can write into the daemon's log what they like, and each alarm takes processes.
-net::Duration PauseAfterFalse(int alarms) { return PauseAfter(alarms + 1); }
-
 // Of the daemon. All else failed on the way to it, or is an answer that nobody here knows: a
-// control program that is being replaced, no process to be had. That says nothing about the daemon,
-// and its clients need not end for it.
+// control program that is being replaced, no process to be had, a runner that is away or hangs.
+// That says nothing about the daemon, and its clients need not end for it.
 bool IsSilence(const base::Error& error) {
   return error.code() == base::ErrorCode::kTimeout || error.code() == base::ErrorCode::kUnavailable;
 }
 
 Result<std::vector<model::Pid>> CheckAndFindFaulty(const Machine& machine,
-                                                   const service::mps::Domain& domain,
+                                                   service::mps::Record record,
                                                    Fault fault,
                                                    const std::atomic<bool>& stop) {
-  TRY_VOID(CheckLimits(machine, domain, stop));
-  return FindFaulty(machine, domain.name, fault, stop);
+  TRY_VOID(CheckLimits(machine, record.domain, stop));
+  // Its agent was killed in between.
+  if (!record.limited) TRY_VOID(EndUnlimited(machine, record, stop));
+  return FindFaulty(machine, record.domain.name, fault, stop);
 }
 
 }  // namespace
@@ -178,14 +178,18 @@ void DomainLife::Died() {
   if (job_.running() || stopped_) {
     return Become(stopped_ ? Phase::kStopping : Phase::kWaiting, "its daemon has ended");
   }
-  Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
+  FailEnded();
 }
 
-void DomainLife::Fail(const base::Error& error) {
+void DomainLife::FailEnded() {
+  Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"), kLongestToBeBack);
+}
+
+void DomainLife::Fail(const base::Error& error, net::Duration longest) {
   ++failures_;
   failure_.Failed(error, {{LogKey::kAttempt, failures_}}, base::LogLevel::kError);
   Become(Phase::kWaiting, error.ToString());
-  again_->After(PauseAfter(failures_), [this] { Start(); });
+  again_->After(PauseAfter(failures_, longest), [this] { Start(); });
 }
 
 void DomainLife::Heard(std::string_view line) {
@@ -206,13 +210,12 @@ void DomainLife::Look(Fault fault) {
   look_soon_ = false;
   look_->Cancel();
   const bool looks =
-      CouldRun([this, fault, machine = machine_, domain = domain_,
+      CouldRun([this, fault, machine = machine_, record = running_->record,
                 checked = running_->checked](const std::atomic<bool>& stop) -> net::Task {
         const Result<std::vector<model::Pid>> faulty =
-            checked ? FindFaulty(machine, domain.name, fault, stop)
-                    : CheckAndFindFaulty(machine, domain, fault, stop);
-        const bool reachable = faulty.ok() || machine.runner->Reachable().ok();
-        return [this, fault, faulty, reachable] { Looked(fault, faulty, reachable); };
+            checked ? FindFaulty(machine, record.domain.name, fault, stop)
+                    : CheckAndFindFaulty(machine, record, fault, stop);
+        return [this, fault, faulty] { Looked(fault, faulty); };
       });
   if (!looks) fault_heard_ = heard;
 }
@@ -221,16 +224,10 @@ void DomainLife::LookLater(net::Duration pause) {
   look_->After(pause, [this] { Look(fault_heard_ ? Fault::kHeard : Fault::kMaybe); });
 }
 
-void DomainLife::Looked(Fault fault,
-                        const Result<std::vector<model::Pid>>& faulty,
-                        bool reachable) {
+void DomainLife::Looked(Fault fault, const Result<std::vector<model::Pid>>& faulty) {
   if (stopped_) return End();
-  if (!running_) {
-    return Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
-  }
+  if (!running_) return FailEnded();
   CountAlarm(fault, faulty.ok() && !faulty->empty());
-  // Nobody was there to ask it: that says nothing about the daemon, which its clients have.
-  if (!reachable) return LookLater(kBetweenLooks);
   if (!faulty.ok() && IsSilence(faulty.error())) return Silent(faulty.error());
   if (!faulty.ok() && faulty.error().code() == base::ErrorCode::kConflict) {
     log_.Warn("MPS domain " + domain_.name + " has other limits in force: its daemon is replaced",
@@ -250,11 +247,13 @@ void DomainLife::Looked(Fault fault,
   LookLater(kBetweenLooks);
 }
 
-// Whoever writes of faults that there are not is listened to less and less.
+// Whoever writes of faults that there are not is listened to less and less: clients can write into
+// the daemon's log what they like, and each alarm takes processes.
 void DomainLife::CountAlarm(Fault fault, bool found) {
   const bool false_alarm = fault == Fault::kHeard && !found;
   false_alarms_ = false_alarm ? false_alarms_ + 1 : 0;
-  if (false_alarm) listens_from_ = loop_.clock().Now() + PauseAfterFalse(false_alarms_);
+  if (!false_alarm) return;
+  listens_from_ = loop_.clock().Now() + PauseAfter(false_alarms_ + 1, kLongestPause);
 }
 
 // It may have been busy: the daemon and its clients get another chance.
@@ -276,9 +275,7 @@ void DomainLife::Mend(const std::vector<model::Pid>& faulty) {
 
 void DomainLife::Mended(const Result<void>& end, std::size_t count) {
   if (stopped_) return End();
-  if (!running_) {
-    return Fail(base::MakeError(base::ErrorCode::kUnavailable, "its daemon has ended"));
-  }
+  if (!running_) return FailEnded();
   if (!end.ok() && !IsSilence(end.error())) {
     unasked_.Failed(end.error());
     return LookLater(kUntilAskedAgain);

@@ -73,14 +73,16 @@ class DomainLife {
   void Heard(std::string_view line);
   void LookForHeard();
   void Look(Fault fault);
-  void Looked(Fault fault, const base::Result<std::vector<model::Pid>>& faulty, bool reachable);
+  void Looked(Fault fault, const base::Result<std::vector<model::Pid>>& faulty);
   void LookLater(net::Duration pause);
   void CountAlarm(Fault fault, bool found);
   void Silent(const base::Error& error);
   void Mend(const std::vector<model::Pid>& faulty);
   void Mended(const base::Result<void>& end, std::size_t count);
   void Replace();
-  void Fail(const base::Error& error);
+  static constexpr std::chrono::seconds kLongestPause{30};
+  void Fail(const base::Error& error, net::Duration longest = kLongestPause);
+  void FailEnded();
   void End();
 
   net::Loop& loop_;

@@ -132,14 +132,16 @@ TEST_F(DomainLifeTest, ADaemonThatIsSilentTwiceIsReplaced) {
   EXPECT_EQ(phases_, (std::vector<std::string>{"ready", "mending", "ready"}));
 }
 
-TEST_F(DomainLifeTest, ARunnerThatIsAwayEndsNoDaemon) {
-  runner_->BeAway();
-  for (int i = 0; i < 3; ++i) {
+TEST_F(DomainLifeTest, ARunnerThatIsAwayOrStoppedEndsNoDaemon) {
+  for (int i = 0; i < 6; ++i) {
+    if (i == 0) runner_->BeAway();
+    if (i == 3) runner_->BeStopped();
     loop_.Advance(seconds(30));
     UntilLooked();
   }
   EXPECT_EQ(runner_->started(), 1U);
   EXPECT_EQ(phases_, std::vector<std::string>{"ready"});
+  EXPECT_EQ(Told("MPS domain GPU-1 cannot be asked: its daemon stays"), 1);
 }
 
 TEST_F(DomainLifeTest, ADaemonThatCannotBeAskedStaysAndThatIsToldOnce) {
@@ -310,6 +312,68 @@ TEST_F(DomainLifeTest, AnAdoptedDaemonIsReadyWhenItHasAnsweredWithItsLimits) {
   UntilLooked();
   EXPECT_EQ(runner_->started(), 1U);
   EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "ready"}));
+}
+
+// Its agent was killed before it had ended them.
+TEST_F(DomainLifeTest, AnAdoptedDaemonHasNoServerFromBeforeItsLimits) {
+  const service::mps::Directories directories = service::mps::DirectoriesOf(machine_.root, "GPU-1");
+  std::string why;
+  std::optional<service::mps::Record> record = ReadRecord(directories, &why);
+  ASSERT_TRUE(record.has_value());
+  EXPECT_TRUE(record->limited);
+  MakeSocket();
+  runner_->HaveServer("ACTIVE");
+  Adopt();
+  Until("ready");
+  UntilLooked();
+  EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 0);
+
+  record->limited = false;
+  ASSERT_TRUE(WriteRecord(directories, *record).ok());
+  Adopt();
+  Until("ready");
+  UntilLooked();
+  EXPECT_EQ(runner_->asked("shutdown_server 77 -f"), 1);
+  EXPECT_EQ(phases_, (std::vector<std::string>{"starting", "ready"}));
+  EXPECT_EQ(runner_->started(), 1U);
+  record->limited = true;
+  EXPECT_EQ(ReadRecord(directories, &why), record);
+}
+
+TEST_F(DomainLifeTest, ARecordDoesNotSayThatThereAreLimitsBeforeThereAre) {
+  runner_->HangAt("GPU-1", "get_server_list");
+  runner_->EndAll();
+  while (!runner_->hangs()) loop_.RunUntilIdle();
+  std::string why;
+  const auto record = ReadRecord(service::mps::DirectoriesOf(machine_.root, "GPU-1"), &why);
+  ASSERT_TRUE(record.has_value()) << why;
+  EXPECT_FALSE(record->limited);
+  runner_->GoOn();
+  Until("ready");
+}
+
+// Those who have shares wait for one that was ready; for another nobody does.
+TEST_F(DomainLifeTest, OneThatWasReadyIsStartedWithin4SecondsHoweverOftenItDies) {
+  const auto until_waits = [this](int pause) {
+    if (pause != 0) {
+      loop_.RunUntil([&] {
+        return ToString(life_->condition().phase) == "waiting" && !loop_.ArmedTimers().empty();
+      });
+      EXPECT_EQ(loop_.ArmedTimers().front().second, seconds(pause));
+    }
+    loop_.Advance(seconds(pause));
+  };
+  for (const int pause : {0, 1, 2, 4, 4, 4}) {
+    const std::size_t before = runner_->started();
+    runner_->EndAll();
+    until_waits(pause);
+    loop_.RunUntil([&] { return runner_->started() > before; });
+    Until("ready");
+    UntilLooked();
+  }
+  runner_->FailAt("", ErrorCode::kIo);
+  runner_->EndAll();
+  for (const int pause : {4, 30, 30}) until_waits(pause);
 }
 
 TEST_F(DomainLifeTest, AnAdoptedDaemonThatStaysSilentIsReplaced) {

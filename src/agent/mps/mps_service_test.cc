@@ -98,6 +98,21 @@ TEST_F(MpsServiceTest, WhatMayStillBeThereStaysWanted) {
   EXPECT_EQ(runner_->started(), 2U);
 }
 
+TEST_F(MpsServiceTest, SharesAreUnhealthyWhileAServerInFaultIsReplaced) {
+  service_.Want({DomainOf("GPU-1")}, true);
+  UntilProblems({{"GPU-1", ""}});
+  loop_.RunUntil([&] { return !loop_.ArmedTimers().empty(); });
+  runner_->HaveServer("FAULT");
+  runner_->HangAt("GPU-1", "shutdown_server");
+  loop_.Advance(std::chrono::seconds(30));
+  while (!runner_->hangs()) loop_.RunUntilIdle();
+  EXPECT_EQ(service_.Problems(),
+            (std::map<std::string, std::string>{
+                {"GPU-1", "MPS: a client's fault has ended the clients of its server"}}));
+  runner_->GoOn();
+  UntilProblems({{"GPU-1", ""}});
+}
+
 // Nothing is wanted, and yet there is something to be told.
 TEST_F(MpsServiceTest, AGpuThatStaysExclusiveForWantOfARunnerIsReported) {
   ASSERT_TRUE(base::MakeDirectories(options_.root, 0755).ok());

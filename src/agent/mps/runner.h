@@ -34,8 +34,9 @@ class Runner {
   [[nodiscard]] virtual base::Result<model::Pid> Start(const Launch& launch,
                                                        const std::atomic<bool>& stop) = 0;
   // What the daemon of these directories answers. kUnavailable: none is there, or it takes no
-  // command; kTimeout. A command that it does not know is no error: look at the answer. `stop`,
-  // where there is one, ends a command that runs.
+  // command; kTimeout: it does not answer. Neither is said of the runner: any other error is that
+  // of asking. A command that it does not know is no error: look at the answer. `stop`, where there
+  // is one, ends a command that runs (kTimeout).
   [[nodiscard]] virtual base::Result<std::string> Ask(const service::mps::Directories& directories,
                                                       std::string_view command,
                                                       const std::atomic<bool>* stop) const = 0;

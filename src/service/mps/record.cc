@@ -65,7 +65,8 @@ std::string Encode(const Record& record) {
       .Set("threadPercentage", domain.threads.value())
       .Set("pid", static_cast<std::uint64_t>(record.process.pid.value()))
       .Set("startTime", record.process.start_time)
-      .Set("bootId", record.process.boot_id);
+      .Set("bootId", record.process.boot_id)
+      .Set("limited", record.limited);
   return base::ToJson(map);
 }
 
@@ -88,6 +89,7 @@ base::Result<Record> Decode(std::string_view text) {
   if (record.process.pid.value() <= 1) read.Wrong("pid");
   record.process.start_time = read.Number("startTime");
   record.process.boot_id = read.Text("bootId");
+  if (read.Has("limited")) record.limited = read.Flag("limited");
   if (problem.empty()) return record;
   return base::MakeError(base::ErrorCode::kInvalid,
                          "the record of an MPS domain has no usable \"{}\"", problem);

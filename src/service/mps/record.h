@@ -22,6 +22,9 @@ struct Process {
 struct Record {
   Domain domain;
   Process process;
+  // No server of it is from before its limits. Records of agents that did not say so are of daemons
+  // whose clients must not end for the next agent's doubt: it is taken as so.
+  bool limited = true;
   bool operator==(const Record&) const = default;
 };
 

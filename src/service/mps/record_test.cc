@@ -21,13 +21,25 @@ Record Sample() {
                                   .compute = {1, 7}}},
                      .memory = {model::Mebibytes(71885), model::Mebibytes(17408)},
                      .threads = model::Percent(50)},
-          .process = {.pid = model::Pid(4711), .start_time = 123456789, .boot_id = "b-1"}};
+          .process = {.pid = model::Pid(4711), .start_time = 123456789, .boot_id = "b-1"},
+          .limited = false};
 }
 
 TEST(Record, ComesBackAsItWas) {
   const base::Result<Record> read = Decode(Encode(Sample()));
   ASSERT_TRUE(read.ok()) << read.error().ToString();
   EXPECT_EQ(*read, Sample());
+}
+
+// Not every client ends with the upgrade of an agent that did not write this.
+TEST(Record, OfAnOlderAgentIsOfADaemonWithoutUnlimitedServers) {
+  std::string record = Encode(Sample());
+  const std::string_view member = ",\n  \"limited\": false";
+  const std::size_t at = record.find(member);
+  ASSERT_NE(at, std::string::npos) << record;
+  const base::Result<Record> read = Decode(record.erase(at, member.size()));
+  ASSERT_TRUE(read.ok()) << read.error().ToString();
+  EXPECT_TRUE(read->limited);
 }
 
 TEST(Record, WhatIsWrongIsNamed) {
@@ -49,6 +61,8 @@ TEST(Record, WhatIsWrongIsNamed) {
             "the record of an MPS domain has no usable \"pci\"");
   EXPECT_EQ(without("\"threadPercentage\": 50", "\"threadPercentage\": 101"),
             "the record of an MPS domain has no usable \"threadPercentage\"");
+  EXPECT_EQ(without("\"limited\": false", "\"limited\": 0"),
+            "the record of an MPS domain has no usable \"limited\"");
   EXPECT_EQ(without("\"bootId\"", "\"newer\": [], \"bootId\""), "ok");
   EXPECT_FALSE(Decode("").ok());
   EXPECT_FALSE(Decode("[]").ok());

@@ -14,7 +14,7 @@
 namespace partita::agent::mps::pod {
 namespace {
 
-class DomainPlaceTest : public testing::Test {
+class DomainPlaceTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::array<char, 32> directory = {"/tmp/partita-mps.XXXXXX"};

@@ -13,32 +13,28 @@ using base::ErrorCode;
 using base::Result;
 using base::Value;
 
-// Longer than the longest of its commands (control.cc).
-constexpr std::chrono::seconds kRunnersPatience{20};
 constexpr std::chrono::seconds kToConnect{1};
 
+// What goes wrong with the runner itself says nothing of a daemon: kTimeout and kUnavailable are
+// only what the runner was told by one, or by nobody.
 constexpr control::Words kRunnerWords{
     .who = "the MPS runner",
     .to_look = "the log of its pod says what it does; to delete that pod ends its daemons",
-    .when_gone = "the log of its pod says why; it is tried again"};
+    .when_gone = "the log of its pod says why; it is tried again",
+    .silent = ErrorCode::kIo,
+    .gone = ErrorCode::kIo};
 
 Result<control::Client> ConnectRunner(const std::string& socket) {
   Result<control::Client> client = control::Client::Connect(socket, kToConnect, kRunnerWords);
-  if (client.ok() || client.error().code() != ErrorCode::kUnavailable) return client;
+  if (client.ok()) return client;
+  if (client.error().code() != ErrorCode::kUnavailable) {
+    return std::move(client).error().As(ErrorCode::kIo);
+  }
   // This is what the shares are unhealthy for: it stands there without hints.
-  return base::MakeError(ErrorCode::kUnavailable,
+  return base::MakeError(ErrorCode::kIo,
                          "no MPS runner answers at {}: see to its pod, which the chart has with "
                          "mps.enabled=true, or start `partita mps-runner`",
                          socket);
-}
-
-Result<Value> AskRunner(const std::string& socket,
-                        std::string_view method,
-                        const Value& params,
-                        const std::atomic<bool>* stop) {
-  TRY(client, ConnectRunner(socket));
-  return client.Call(std::string(method), params,
-                     {.patience = kRunnersPatience, .progress = nullptr, .stop = stop});
 }
 
 base::Error NoAnswer(std::string_view method) {
@@ -48,10 +44,19 @@ base::Error NoAnswer(std::string_view method) {
 
 }  // namespace
 
-PodRunner::PodRunner(std::string socket) : socket_(std::move(socket)) {}
+PodRunner::PodRunner(std::string socket, std::chrono::milliseconds patience)
+    : socket_(std::move(socket)), patience_(patience) {}
+
+Result<Value> PodRunner::AskRunner(std::string_view method,
+                                   const Value& params,
+                                   const std::atomic<bool>* stop) const {
+  TRY(client, ConnectRunner(socket_));
+  return client.Call(std::string(method), params,
+                     {.patience = patience_, .progress = nullptr, .stop = stop});
+}
 
 Result<model::Pid> PodRunner::Start(const Launch& launch, const std::atomic<bool>& stop) {
-  TRY(answer, AskRunner(socket_, kStart, ToParams(launch), &stop));
+  TRY(answer, AskRunner(kStart, ToParams(launch), &stop));
   const Value* pid = answer.Find("pid");
   const bool number = pid != nullptr && (pid->kind() == Value::Kind::kInteger ||
                                          pid->kind() == Value::Kind::kUnsigned);
@@ -64,20 +69,20 @@ Result<model::Pid> PodRunner::Start(const Launch& launch, const std::atomic<bool
 Result<std::string> PodRunner::Ask(const service::mps::Directories& directories,
                                    std::string_view command,
                                    const std::atomic<bool>* stop) const {
-  TRY(answer, AskRunner(socket_, kAsk, ToParams(directories, command), stop));
+  TRY(answer, AskRunner(kAsk, ToParams(directories, command), stop));
   const Value* said = answer.Find("answer");
   if (said == nullptr || said->kind() != Value::Kind::kString) return NoAnswer(kAsk);
   return said->AsString();
 }
 
 Result<void> PodRunner::MountShm(const std::string& path) {
-  TRY(done, AskRunner(socket_, kMount, ShmParams(path), &abandoned_));
+  TRY(done, AskRunner(kMount, ShmParams(path), &abandoned_));
   return {};
 }
 
 void PodRunner::UnmountShm(const std::string& path) {
   // One that stays is taken again by the next daemon of that domain.
-  (void)AskRunner(socket_, kUnmount, ShmParams(path), &abandoned_);
+  (void)AskRunner(kUnmount, ShmParams(path), &abandoned_);
 }
 
 Result<void> PodRunner::Reachable() const {

@@ -12,18 +12,23 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/mps/daemon.h"
 #include "agent/mps/domain_files.h"
 #include "agent/mps/known_process.h"
 #include "agent/mps/pod/pod_runner.h"
+#include "agent/mps/pod/requests.h"
+#include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
 #include "net/testing/fake_loop.h"
 
 namespace partita::agent::mps::pod {
 namespace {
 
+using std::chrono::milliseconds;
+
 // `tail -f` stays, and `tail` says what it was told: with NVIDIA's name it is a daemon, and what
 // talks to one.
-class RunnerServerTest : public testing::Test {
+class RunnerServerTest : public ::testing::Test {
  protected:
   void SetUp() override {
     std::array<char, 32> directory = {"/tmp/partita-mps.XXXXXX"};
@@ -152,6 +157,60 @@ TEST_F(RunnerServerTest, ASocketThatIsGoneIsThereAgainWithinHalfAMinute) {
   loop.Advance(std::chrono::seconds(30));
   ASSERT_EQ(stat(Socket().c_str(), &after), 0);
   EXPECT_EQ(after.st_ino, before.st_ino);
+}
+
+// A runner that was stopped, as a debugger does it: connections are taken for it.
+TEST_F(RunnerServerTest, OneThatIsAwayOrNeverAnswersSaysNothingOfADaemon) {
+  const pid_t server = mps::testing::StartServer(Directories());
+  // One that listens, and of which no record tells.
+  ASSERT_TRUE(mps::testing::Append(Directories().pipe + "/control", ""));
+  const Machine machine{.root = Root(),
+                        .boot_id = "boot",
+                        .runner = std::make_shared<PodRunner>(Socket(), milliseconds(1))};
+  std::unique_ptr<net::Listener> stopped;
+  for (const char* why : {"no MPS runner answers at ", "the MPS runner does not answer"}) {
+    const auto faulty = FindFaulty(machine, "GPU-1", Fault::kMaybe, stop_);
+    ASSERT_FALSE(faulty.ok());
+    EXPECT_EQ(faulty.error().code(), base::ErrorCode::kIo);
+    EXPECT_EQ(faulty.error().ToString().find(why), 0U) << faulty.error().ToString();
+    const auto end = StopDaemon(machine, "GPU-1", Stopping::kForGood, stop_);
+    ASSERT_FALSE(end.ok());
+    EXPECT_EQ(end.error(), faulty.error());
+    EXPECT_EQ(waitpid(server, nullptr, WNOHANG), 0) << "its server was ended";
+    if (stopped) break;
+    auto listener = net::Listener::Open({base::ListenAddress::Kind::kUnix, "", 0, Socket()}, 0600);
+    ASSERT_TRUE(listener.ok());
+    stopped = *std::move(listener);
+  }
+  kill(server, SIGKILL);
+  EXPECT_EQ(waitpid(server, nullptr, 0), server);
+}
+
+// What it says of a daemon is passed on as it is.
+TEST_F(RunnerServerTest, ADaemonThatIsSilentIsToldAsSuch) {
+  control::Server server(*loop_, log_, "the MPS runner");
+  std::atomic<base::ErrorCode> code = base::ErrorCode::kTimeout;
+  server.Register(std::string(kAsk), [&](const std::shared_ptr<control::Call>& call) {
+    call->Finish(base::Error(code, "the daemon's"));
+  });
+  ASSERT_TRUE(server.Listen(Socket()).ok());
+  thread_ = std::thread([this] { loop_->Run(); });
+  const PodRunner runner(Socket());
+  for (const auto next : {base::ErrorCode::kTimeout, base::ErrorCode::kUnavailable}) {
+    code = next;
+    EXPECT_EQ(runner.Ask(Directories(), "get_server_list", &stop_).error(),
+              base::Error(next, "the daemon's"));
+  }
+  // Its own end is another thing.
+  std::shared_ptr<control::Call> kept;
+  server.Register(std::string(kAsk), [&](std::shared_ptr<control::Call> call) {
+    kept = std::move(call);
+    loop_->Post([&] { server.Stop(); });
+  });
+  const base::Error gone = runner.Ask(Directories(), "get_server_list", &stop_).error();
+  EXPECT_EQ(gone.ToString(), "the MPS runner went away without an answer");
+  EXPECT_EQ(gone.code(), base::ErrorCode::kIo);
+  StopServer();
 }
 
 // Whoever listens and says nothing costs no more than a flag.

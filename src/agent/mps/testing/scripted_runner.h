@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <fstream>
 #include <map>
@@ -19,6 +20,7 @@
 #include "agent/mps/control.h"
 #include "agent/mps/known_process.h"
 #include "agent/mps/runner.h"
+#include "agent/mps/servers.h"
 
 namespace partita::agent::mps::testing {
 
@@ -26,6 +28,20 @@ inline bool Append(const std::string& path, const std::string& text) {
   std::ofstream file(path, std::ios::app);
   file << text;
   return file.good();
+}
+
+// A server of that daemon, as far as /proc tells.
+inline pid_t StartServer(const service::mps::Directories& directories) {
+  const pid_t server = fork();
+  if (server == 0) {
+    std::string variable = "CUDA_MPS_PIPE_DIRECTORY=" + directories.pipe;
+    std::array<char*, 2> environment = {variable.data(), nullptr};
+    execle("/bin/sleep", "nvidia-cuda-mps-server", "1000", nullptr, environment.data());
+    _exit(127);
+  }
+  while (!OpenServer(model::Pid(server), directories).ok()) {
+  }
+  return server;
 }
 
 // Any thread.
@@ -70,7 +86,8 @@ class ScriptedRunner final : public Runner {
     // Of one that has ended nobody waits for an answer.
     const bool lives =
         daemon != daemons_.end() && OpenProgram(model::Pid(daemon->second), kControlProgram).ok();
-    if (away_ || (deaf_ && lives)) return base::MakeError(base::ErrorCode::kTimeout, "no answer");
+    if (away_ || stopped_runner_) return base::MakeError(base::ErrorCode::kIo, "no MPS runner");
+    if (deaf_ && lives) return base::MakeError(base::ErrorCode::kTimeout, "no answer");
     if (failing_ && command.starts_with(fails_at_)) return base::MakeError(*failing_, "it failed");
     if (!lives) return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
     if (command.starts_with("quit")) {
@@ -101,9 +118,15 @@ class ScriptedRunner final : public Runner {
     return base::MakeError(base::ErrorCode::kUnavailable, "nobody");
   }
 
+  // As PodRunner: nobody listens there…
   void BeAway(bool away = true) {
     const std::lock_guard lock(mutex_);
     away_ = away;
+  }
+  // … or somebody who takes connections and answers nothing.
+  void BeStopped() {
+    const std::lock_guard lock(mutex_);
+    stopped_runner_ = true;
   }
   void BeDeaf(bool deaf) {
     const std::lock_guard lock(mutex_);
@@ -179,6 +202,7 @@ class ScriptedRunner final : public Runner {
   mutable std::atomic<bool> hangs_ = false;
   bool deaf_ = false;
   bool away_ = false;
+  bool stopped_runner_ = false;
   std::string fails_at_;
   std::optional<base::ErrorCode> failing_;
   mutable std::string servers_;

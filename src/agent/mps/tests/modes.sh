@@ -38,11 +38,13 @@ tell next "go exclusive"
 until_shown next nothing
 until_true as_before
 
-# die_at MOMENT: the owner called brief, as soon as this is true. What comes next puts everything back.
+# die_at MOMENT [CHECK]: the owner called brief, as soon as this is true; what then holds. What comes next puts everything
+# back.
 die_at() {
   until_true eval "$1"
   kill -KILL "$brief_pid"
   wait "$brief_pid" || true
+  eval "${2:-true}"
   owner after
   tell after "go exclusive"
   until_shown after nothing
@@ -63,20 +65,40 @@ for moment in "${moments[@]}"; do
   die_at "$moment"
 done
 
-# While they end: all of them, or two, with another limit for the third.
+# While they end: one has a client, which its daemon gives some seconds, so that its end is under way.
 mode_of() { smi -i "$1" --query-gpu=compute_mode --format=csv,noheader; }
 quits() { grep -c Cmd:quit "$root/one/log/control.log"; }
 record() { cat "$root/one/domain.json" 2>/dev/null || true; }
-moments=('[ "$(quits)" -gt "$before_that" ]' '[ "$(record)" != "$record_then" ]' '[ ! -e "$root/two/domain.json" ]'
-  '[ "$(mode_of 1)" = Prohibited ]' as_before)
-for moment in "${moments[@]}"; do
-  for other in none "domain one ${gpu[0]} 10240 25 ${address[0]}"; do
-    [[ $moment = as_before && $other != none ]] && continue # one GPU stays exclusive
-    owner brief
-    tell brief "${all[@]}" "go exclusive"
-    until_shown brief "$ready"
-    before_that=$(quits || true) record_then=$(record)
-    tell brief "$other" "go exclusive"
-    die_at "$moment"
-  done
+begin() {
+  owner brief
+  tell brief "${all[@]}" "go exclusive"
+  until_shown brief "$ready"
+  before_that=$(quits || true) record_then=$(record)
+}
+is_ending() {
+  is "$(mode_of 0)" Exclusive_Process
+  kill -KILL "$holder_pid"
+  wait "$holder_pid" || true
+  rm -f "$work"/holder.*
+}
+early=('[ "$(quits)" -gt "$before_that" ]' '[ ! -e "$root/two/domain.json" ]' '[ "$(mode_of 1)" = Prohibited ]')
+for moment in "${early[@]}"; do
+  begin
+  start_in one holder context wait sync
+  until_true said holder "context: 0 no error"
+  tell brief "go exclusive"
+  die_at "$moment" is_ending
+done
+
+# When all have ended, or two, with another limit for the third.
+late='[ "$(record)" != "$record_then" ]'
+for moment in "$late" as_before; do
+  begin
+  tell brief "go exclusive"
+  die_at "$moment"
+done
+for moment in "${early[@]}" "$late"; do
+  begin
+  tell brief "domain one ${gpu[0]} 10240 25 ${address[0]}" "go exclusive"
+  die_at "$moment"
 done
