@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/mps/testing/programs.h"
 #include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
 #include "hw/testing/no_more_threads.h"
@@ -379,8 +380,7 @@ TEST_F(DomainLifeTest, AServerOfAnotherDirectoryLivesOn) {
     execle("/bin/sleep", "nvidia-cuda-mps-server", "100", nullptr, environment);
     _exit(127);
   }
-  while (!OpenProgram(model::Pid(other), "nvidia-cuda-mps-server").ok()) {
-  }
+  ASSERT_TRUE(testing::AwaitProgram(other, "nvidia-cuda-mps-server"));
   runner_->EndAll();
   loop_.RunUntil([&] { return runner_->started() == 2; });
   Until("ready");

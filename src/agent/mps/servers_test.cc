@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/mps/known_process.h"
+#include "agent/mps/testing/programs.h"
 #include "base/files.h"
 
 namespace partita::agent::mps {
@@ -50,9 +51,8 @@ class ServersTest : public ::testing::Test {
     _exit(127);
   }
   void Await(pid_t pid) {
-    while (!OpenProgram(model::Pid(pid), kServerProgram).ok()) {
-    }
     pids_.push_back(pid);
+    EXPECT_TRUE(testing::AwaitProgram(pid, kServerProgram));
   }
   void StartDeaf() {
     const pid_t pid = fork();

@@ -20,7 +20,7 @@
 #include "agent/mps/control.h"
 #include "agent/mps/known_process.h"
 #include "agent/mps/runner.h"
-#include "agent/mps/servers.h"
+#include "agent/mps/testing/programs.h"
 
 namespace partita::agent::mps::testing {
 
@@ -39,8 +39,7 @@ inline pid_t StartServer(const service::mps::Directories& directories) {
     execle("/bin/sleep", "nvidia-cuda-mps-server", "1000", nullptr, environment.data());
     _exit(127);
   }
-  while (!OpenServer(model::Pid(server), directories).ok()) {
-  }
+  EXPECT_TRUE(AwaitProgram(server, "nvidia-cuda-mps-server"));
   return server;
 }
 
@@ -55,8 +54,7 @@ class ScriptedRunner final : public Runner {
       execl("/bin/sleep", "nvidia-cuda-mps-control", "100", nullptr);
       _exit(127);
     }
-    while (!OpenProgram(model::Pid(pid), kControlProgram).ok()) {
-    }
+    EXPECT_TRUE(AwaitProgram(pid, kControlProgram));
     EXPECT_TRUE(Append(launch.output, ""));
     const std::lock_guard lock(mutex_);
     started_.push_back(pid);
