@@ -373,11 +373,12 @@ TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {
 
 // What answers in a pipe directory may name any process as its server, and there are other domains.
 TEST_F(DomainLifeTest, AServerOfAnotherDirectoryLivesOn) {
+  const std::string program = testing::MakeProgram(directory_.data(), "nvidia-cuda-mps-server");
   const pid_t other = fork();
   if (other == 0) {
     char variable[] = "CUDA_MPS_PIPE_DIRECTORY=/elsewhere";
     char* environment[] = {variable, nullptr};
-    execle("/bin/sleep", "nvidia-cuda-mps-server", "100", nullptr, environment);
+    execle(program.c_str(), "nvidia-cuda-mps-server", "100", nullptr, environment);
     _exit(127);
   }
   ASSERT_TRUE(testing::AwaitProgram(other, "nvidia-cuda-mps-server"));

@@ -32,11 +32,12 @@ inline bool Append(const std::string& path, const std::string& text) {
 
 // A server of that daemon, as far as /proc tells.
 inline pid_t StartServer(const service::mps::Directories& directories) {
+  const std::string program = MakeProgram(directories.pipe + "/..", "nvidia-cuda-mps-server");
   const pid_t server = fork();
   if (server == 0) {
     std::string variable = "CUDA_MPS_PIPE_DIRECTORY=" + directories.pipe;
     std::array<char*, 2> environment = {variable.data(), nullptr};
-    execle("/bin/sleep", "nvidia-cuda-mps-server", "1000", nullptr, environment.data());
+    execle(program.c_str(), "nvidia-cuda-mps-server", "1000", nullptr, environment.data());
     _exit(127);
   }
   EXPECT_TRUE(AwaitProgram(server, "nvidia-cuda-mps-server"));
