@@ -110,6 +110,11 @@ Result<UniqueFd> OpenProcess(const service::mps::Process& process,
   return fd;
 }
 
+std::string OurPidNamespace() {
+  Result<std::string> link = base::ReadLink("/proc/self/ns/pid");
+  return link.ok() ? *std::move(link) : "";
+}
+
 bool HasVariable(model::Pid pid, std::string_view name, std::string_view value) {
   const Result<std::string> all = base::ReadFile(ProcPath(pid, "environ"));
   if (!all.ok()) return false;

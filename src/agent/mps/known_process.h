@@ -28,6 +28,9 @@ namespace partita::agent::mps {
 // stuck in a driver or by its own will, for as long as it does.
 [[nodiscard]] base::Result<base::UniqueFd> OpenOurProgram(model::Pid pid, std::string_view program);
 
+// The name of ours, "pid:[4026531836]"; empty where that cannot be seen.
+[[nodiscard]] std::string OurPidNamespace();
+
 // Whether it was started with this in its environment.
 [[nodiscard]] bool HasVariable(model::Pid pid, std::string_view name, std::string_view value);
 
