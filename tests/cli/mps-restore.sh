@@ -30,11 +30,28 @@ is "$(modes)" "Exclusive_Process Exclusive_Process"
 kill -9 "${agent[it]}"
 ended it 137
 unset "agent[it]"
-# Its daemons outlive it.
-restore 4 --mps-root "$root"
+# Its daemons outlive it, below the root that it wrote down.
+restore 4
 complains "the MPS control daemon of GPU-" "still runs" "partita-mps-*"
+# Also where no record tells of them.
+for record in "$root"/GPU-*/domain.json; do
+  rm -f "$record.bak"
+  mv "$record" "$record.away"
+done
+restore 4
+complains "an MPS control daemon has the sockets in $root/GPU-" "there is no $root/GPU-" "/domain.json" "partita-mps-*" \
+  "nvidia-cuda-mps-control.pid has its number"
+for record in "$root"/GPU-*; do echo damaged >"$record/domain.json"; done
+restore 4
+complains "an MPS control daemon has the sockets in $root/GPU-" "/domain.json was damaged"
+for record in "$root"/GPU-*; do mv "$record/domain.json.away" "$record/domain.json"; done
 is "$(modes)" "Exclusive_Process Exclusive_Process"
 end_daemons
+until_true daemons_gone
+# Where processes have other numbers all of them would seem to have ended.
+run 4 on_node unshare --pid --fork partita mps restore
+complains "MPS control daemons may still run" "$PARTITA_STATE_DIR/mps-modes" "PID namespace pid:[" "hostPID"
+is "$(modes)" "Exclusive_Process Exclusive_Process"
 
 # One that starts has them soon, and is not reached yet: its driver does not answer.
 run 0 partita-sim fault call nvmlSystemGetDriverVersion --hang --node "$node"

@@ -11,6 +11,12 @@ end_daemons() {
   done
   return 0
 }
+daemons_gone() {
+  local file
+  for file in "$root"/*/pipe/nvidia-cuda-mps-control.pid; do
+    ! kill -0 "$(cat "$file")" 2>/dev/null || return 1
+  done
+}
 on_exit=(end_daemons "${on_exit[@]}")
 modes() { on_node nvidia-smi --query-gpu=compute_mode --format=csv,noheader | head -n 2 | paste -sd' '; }
 of_another_boot() { "$source_root/tests/support/modes_of_boot.py" "$1" another; }

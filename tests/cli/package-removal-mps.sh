@@ -21,6 +21,7 @@ until_counted nvidia.com/gpu.mps "4 of 4"
 is "$(modes)" "Exclusive_Process Exclusive_Process"
 end_daemons
 ended it 137
+until_true daemons_gone
 
 kept=$work/debian/var/lib/partita
 mkdir -p "$kept"

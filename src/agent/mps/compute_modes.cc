@@ -29,10 +29,18 @@ const Value* Member(const Value& map, std::string_view key, Value::Kind kind) {
   return member != nullptr && member->kind() == kind ? member : nullptr;
 }
 
+std::string TextOf(const Value& map, std::string_view key) {
+  const Value* member = Member(map, key, Value::Kind::kString);
+  return member == nullptr ? "" : member->AsString();
+}
+
 }  // namespace
 
-ComputeModes::ComputeModes(std::string path, std::string boot_id, Calls calls)
-    : path_(std::move(path)), boot_id_(std::move(boot_id)), calls_(std::move(calls)) {}
+ComputeModes::ComputeModes(std::string path, std::string boot_id, Calls calls, Home home)
+    : path_(std::move(path)),
+      boot_id_(std::move(boot_id)),
+      home_(std::move(home)),
+      calls_(std::move(calls)) {}
 
 Result<service::mps::ModesBefore> ComputeModes::Load() {
   before_.clear();
@@ -52,6 +60,12 @@ Result<service::mps::ModesBefore> ComputeModes::Load() {
     }
     TRY(address, model::PciAddress::Parse(pci->AsString()), "{}", path_);
     before_[uuid->AsString()] = {address, static_cast<ComputeMode>(mode->AsUnsigned())};
+  }
+  const Home written{TextOf(map, "root"), TextOf(map, "pidNamespace")};
+  if (home_ == Home()) {
+    home_ = written;
+  } else if (home_ != written && !before_.empty()) {
+    (void)Keep();  // its daemons are ours now; what cannot be written now is with the next change
   }
   return before();
 }
@@ -73,6 +87,8 @@ Result<void> ComputeModes::Keep() const {
   }
   Value map = Value::Map();
   map.Set("bootId", boot_id_).Set("gpus", std::move(gpus));
+  if (!home_.root.empty()) map.Set("root", home_.root);
+  if (!home_.pid_namespace.empty()) map.Set("pidNamespace", home_.pid_namespace);
   return base::WriteState(ModesFile(path_), base::ToJson(map));
 }
 

@@ -22,8 +22,17 @@ class ComputeModes {
     std::function<base::Result<void>(const model::PciAddress& gpu, model::ComputeMode mode)> set;
   };
 
+  // Where the daemons are that have these GPUs, so that whoever puts modes back without an agent
+  // finds them.
+  struct Home {
+    std::string root;           // of their domains
+    std::string pid_namespace;  // OurPidNamespace of their agent
+    bool operator==(const Home&) const = default;
+  };
+
   // `path`: of the file that remembers. No driver keeps a mode over a boot, and so neither does it.
-  ComputeModes(std::string path, std::string boot_id, Calls calls);
+  // Without a `home` it stays as the file says.
+  ComputeModes(std::string path, std::string boot_id, Calls calls, Home home = {});
 
   // What an earlier agent left; an error leaves nothing known, and nothing may be changed.
   [[nodiscard]] base::Result<service::mps::ModesBefore> Load();
@@ -35,6 +44,8 @@ class ComputeModes {
   [[nodiscard]] base::Result<void> Restore(const std::string& uuid);
 
   [[nodiscard]] service::mps::ModesBefore before() const;
+  // Empty: that of an agent of an earlier version, or of none.
+  [[nodiscard]] const Home& home() const { return home_; }
 
  private:
   struct Before {
@@ -44,6 +55,7 @@ class ComputeModes {
   [[nodiscard]] base::Result<void> Keep() const;
 
   std::string path_, boot_id_;
+  Home home_;
   Calls calls_;
   std::map<std::string, Before> before_;  // by UUID
 };

@@ -30,7 +30,8 @@ class ComputeModesTest : public ::testing::Test {
   void Step() {
     if (dies_at_ && --*dies_at_ < 0) throw Killed();
   }
-  [[nodiscard]] ComputeModes Modes(const std::string& boot = "this") {
+  [[nodiscard]] ComputeModes Modes(const std::string& boot = "this",
+                                   const ComputeModes::Home& home = {}) {
     return {path_,
             boot,
             {.read = [this](const model::PciAddress&) -> base::Result<ComputeMode> {
@@ -43,7 +44,8 @@ class ComputeModesTest : public ::testing::Test {
                now_ = mode;
                Step();
                return {};
-             }}};
+             }},
+            home};
   }
 
   std::array<char, 32> directory_ = {"/tmp/partita-mps.XXXXXX"};
@@ -151,6 +153,32 @@ TEST_F(ComputeModesTest, AGpuThatTheFileStillNamesIsNotForgotten) {
   ASSERT_TRUE(modes.Restore("GPU-1").ok());
   EXPECT_EQ(now_, ComputeMode::kDefault);
   EXPECT_EQ(Modes().Load().value(), service::mps::ModesBefore());
+}
+
+// So that whoever puts modes back looks for daemons where they are.
+TEST_F(ComputeModesTest, WhereTheDaemonsAreIsKnownToWhoeverComesNext) {
+  const ComputeModes::Home first{.root = "/mps", .pid_namespace = "pid:[1]"};
+  const ComputeModes::Home second{.root = "/other", .pid_namespace = "pid:[2]"};
+  const auto home = [this] {
+    ComputeModes reader = Modes();
+    EXPECT_TRUE(reader.Load().ok());
+    return reader.home();
+  };
+  ComputeModes earlier = Modes();  // of a version that did not write it
+  for (const char* gpu : {"GPU-1", "GPU-2"}) {
+    now_ = ComputeMode::kDefault;
+    ASSERT_TRUE(earlier.MakeExclusive(gpu, gpu_).ok());
+  }
+  EXPECT_EQ(home(), ComputeModes::Home());
+  // Whose GPUs are exclusive already, and stay so.
+  ASSERT_TRUE(Modes("this", first).Load().ok());
+  EXPECT_EQ(home(), first);
+  ASSERT_TRUE(Modes("this", second).Load().ok());
+  EXPECT_EQ(home(), second);
+  ComputeModes without_an_agent = Modes();
+  EXPECT_EQ(without_an_agent.Load().value().size(), 2U);
+  ASSERT_TRUE(without_an_agent.Restore("GPU-1").ok());
+  EXPECT_EQ(home(), second);
 }
 
 TEST_F(ComputeModesTest, WhatCannotBeWrittenIsNotChanged) {

@@ -63,10 +63,7 @@ class Dialogue {
 // Only whoever was asked for and not found is nobody: an error is that of
 // asking, and says nothing of a daemon.
 Result<bool> SomebodyListens(const Dialogue& control, const Directories& directories) {
-  // Whoever has removed one of them has not ended the daemon.
-  const bool socket = base::Exists(base::JoinPath(directories.pipe, "control")) ||
-                      base::Exists(base::JoinPath(directories.pipe, "control_privileged"));
-  if (!socket) return false;
+  if (!IsSocketHeld(directories)) return false;
   const Result<std::string> answer = control.Ask(service::mps::kPing);
   if (answer.ok() || answer.error().code() == ErrorCode::kTimeout) return true;
   if (answer.error().code() == ErrorCode::kUnavailable) return false;
@@ -352,7 +349,11 @@ Result<void> StopDaemon(const Machine& machine,
     Result<UniqueFd> process = OpenProcess(record->process, machine.boot_id, kControlProgram);
     if (process.ok()) daemon = *std::move(process);
   }
-  Result<std::string> quit = control.Ask(service::mps::Quit(kClientsGrace));
+  // Where nobody is, the program that asks may have gone, too.
+  Result<std::string> quit(Error(ErrorCode::kUnavailable, "nobody has its sockets"));
+  if (daemon.valid() || IsSocketHeld(directories)) {
+    quit = control.Ask(service::mps::Quit(kClientsGrace));
+  }
   if (daemon.valid()) {
     TRY_VOID(EndProcesses({daemon.get()}, "the MPS control daemon of " + name, stop, {}));
   }

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/mps/servers.h"
+#include "agent/mps/testing/held_socket.h"
 #include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
 
@@ -35,7 +36,7 @@ class DaemonTest : public ::testing::Test {
     directories_ = DirectoriesOf(machine_.root, kMig);
     ASSERT_TRUE(StartDaemon(machine_, domain_, stop_).ok());
     RemoveRecord(directories_);
-    ASSERT_TRUE(testing::Append(directories_.pipe + "/control", ""));
+    socket_ = testing::HoldSocket(directories_.pipe + "/control");
   }
   void TearDown() override {
     runner_->EndAll();
@@ -51,6 +52,7 @@ class DaemonTest : public ::testing::Test {
   Machine machine_;
   service::mps::Domain domain_;
   Directories directories_;
+  base::UniqueFd socket_;
   const std::atomic<bool> stop_ = false;
 };
 
@@ -106,6 +108,19 @@ TEST_F(DaemonTest, ThatCannotBeAskedIsWhatItsRecordSays) {
             (service::mps::Found{.name = kMig, .running = false, .parameters = domain_}));
   EXPECT_FALSE(StartDaemon(machine_, domain_, stop_).ok());
   EXPECT_EQ(runner_->started(), 1U) << "there are two";
+}
+
+// The program that would ask it has a package of its own.
+TEST_F(DaemonTest, ThatHasEndedIsForgottenWithoutTheProgramThatAsks) {
+  const service::mps::Process ended{
+      .pid = model::Pid(getpid()), .start_time = 1, .boot_id = "boot"};
+  ASSERT_TRUE(WriteRecord(directories_, {.domain = domain_, .process = ended}).ok());
+  runner_->FailAt("", ErrorCode::kNotFound);
+  EXPECT_FALSE(StopDaemon(machine_, kMig, Stopping::kForGood, stop_).ok()) << "it may be there";
+  socket_.Reset();
+  EXPECT_TRUE(base::Exists(directories_.pipe + "/control")) << "as after a SIGKILL";
+  EXPECT_TRUE(StopDaemon(machine_, kMig, Stopping::kForGood, stop_).ok());
+  EXPECT_FALSE(base::Exists(directories_.record));
 }
 
 TEST_F(DaemonTest, ThatWasEndedWithoutAnyoneIsNone) {

@@ -3,12 +3,15 @@
 #include <fcntl.h>
 #include <linux/magic.h>
 #include <sys/mount.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/sysinfo.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -42,6 +45,19 @@ std::uint64_t HalfOfMemory() {
   if (sysinfo(&about) != 0) return kShmKibibytes;
   const std::uint64_t bytes = std::uint64_t{about.totalram} * about.mem_unit;
   return bytes / kKibibyte / 2;
+}
+
+bool IsHeld(const std::string& path) {
+  sockaddr_un where{};
+  where.sun_family = AF_UNIX;
+  if (path.size() >= sizeof(where.sun_path)) return base::Exists(path);
+  std::memcpy(where.sun_path, path.c_str(), path.size() + 1);
+  // NVIDIA's are SOCK_SEQPACKET: theirs never see this, which ends with EPROTOTYPE (seen on an
+  // H200).
+  const base::UniqueFd fd(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+  if (!fd.valid()) return base::Exists(path);
+  return connect(fd.get(), reinterpret_cast<const sockaddr*>(&where), sizeof(where)) == 0 ||
+         (errno != ECONNREFUSED && errno != ENOENT && errno != ENOTDIR);
 }
 
 base::StateFile RecordFile(const Directories& directories) {
@@ -122,6 +138,12 @@ void RemoveRecord(const Directories& directories) {
   // The older one first: alone it would be taken for the record.
   (void)unlink((directories.record + ".bak").c_str());
   (void)unlink(directories.record.c_str());
+}
+
+// Whoever has removed one of them has not ended the daemon.
+bool IsSocketHeld(const Directories& directories) {
+  return IsHeld(base::JoinPath(directories.pipe, "control")) ||
+         IsHeld(base::JoinPath(directories.pipe, "control_privileged"));
 }
 
 std::string LogFile(const Directories& directories) {

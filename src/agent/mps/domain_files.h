@@ -43,6 +43,10 @@ void UnmountShm(const std::string& path);
     const service::mps::Directories& directories, std::string* why);
 void RemoveRecord(const service::mps::Directories& directories);
 
+// Whether some process has one of a daemon's sockets, or that cannot be told. For the file of a
+// process that has ended the kernel refuses. Nobody is disturbed.
+[[nodiscard]] bool IsSocketHeld(const service::mps::Directories& directories);
+
 // What the daemon says, and a clean start for it.
 [[nodiscard]] std::string LogFile(const service::mps::Directories& directories);
 // The last line of the log, for a message; empty without one.

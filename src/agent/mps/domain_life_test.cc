@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/mps/testing/programs.h"
 #include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
 #include "hw/testing/no_more_threads.h"
@@ -434,15 +435,15 @@ TEST_F(DomainLifeTest, AServerThatCameBeforeTheLimitsEnds) {
 
 // What answers in a pipe directory may name any process as its server, and there are other domains.
 TEST_F(DomainLifeTest, AServerOfAnotherDirectoryLivesOn) {
+  const std::string program = testing::MakeProgram(directory_.data(), "nvidia-cuda-mps-server");
   const pid_t other = fork();
   if (other == 0) {
     char variable[] = "CUDA_MPS_PIPE_DIRECTORY=/elsewhere";
     char* environment[] = {variable, nullptr};
-    execle("/bin/sleep", "nvidia-cuda-mps-server", "100", nullptr, environment);
+    execle(program.c_str(), "nvidia-cuda-mps-server", "100", nullptr, environment);
     _exit(127);
   }
-  while (!OpenProgram(model::Pid(other), "nvidia-cuda-mps-server").ok()) {
-  }
+  ASSERT_TRUE(testing::AwaitProgram(other, "nvidia-cuda-mps-server"));
   runner_->EndAll();
   loop_.RunUntil([&] { return runner_->started() == 2; });
   Until("ready");

@@ -16,6 +16,7 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/mps/testing/held_socket.h"
 #include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
 #include "base/state_file.h"
@@ -73,7 +74,7 @@ class DomainsTest : public ::testing::Test {
   // By it clients know a daemon.
   void MakeSocket(const std::string& name) {
     const std::string pipe = service::mps::DirectoriesOf(machine_.root, name).pipe;
-    ASSERT_TRUE(testing::Append(pipe + "/control", ""));
+    sockets_.push_back(testing::HoldSocket(pipe + "/control"));
   }
   [[nodiscard]] std::ptrdiff_t Told(std::string_view text) const {
     return std::count_if(told_.begin(), told_.end(), [&](const std::string& line) {
@@ -113,6 +114,7 @@ class DomainsTest : public ::testing::Test {
   base::Log log_{loop_.clock(), [this](std::string_view line) { told_.emplace_back(line); }};
   std::shared_ptr<testing::ScriptedRunner> runner_ = std::make_shared<testing::ScriptedRunner>();
   Machine machine_;
+  std::vector<base::UniqueFd> sockets_;
   service::mps::Holders holders_;
   std::mutex mutex_;
   std::map<std::uint32_t, ComputeMode> modes_;  // by bus
@@ -126,6 +128,7 @@ TEST_F(DomainsTest, AGpuStaysExclusiveBesideADaemonThatDoesNotEnd) {
   EXPECT_EQ(ModeOf(1), ComputeMode::kExclusiveProcess);
   // Without a record nobody but itself can end it.
   RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-1"));
+  MakeSocket("GPU-1");
   runner_->FailAt("quit", ErrorCode::kIo);
   for (int i = 0; i < 2; ++i) {
     domains_->Want({}, ComputeModePolicy::kExclusive);
@@ -209,6 +212,7 @@ TEST_F(DomainsTest, WhatDoesNotEndIsToldOnce) {
   domains_->Want({DomainOf(1)}, ComputeModePolicy::kExclusive);
   UntilReady(1);
   RemoveRecord(service::mps::DirectoriesOf(machine_.root, "GPU-1"));
+  MakeSocket("GPU-1");
   runner_->FailAt("quit", ErrorCode::kIo);
   domains_->Want({DomainOf(2)}, ComputeModePolicy::kExclusive);
   loop_.RunUntil([&] { return domains_->settled(); });

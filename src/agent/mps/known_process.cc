@@ -29,6 +29,9 @@ constexpr milliseconds kBetweenStops{50};
 // Of /proc/<pid>/stat, counted behind the name, which may have spaces and parentheses in it.
 constexpr std::size_t kStartTime = 19;
 
+// Of what the kernel calls a process: TASK_COMM_LEN less its end.
+constexpr std::size_t kMostName = 15;
+
 std::string ProcPath(model::Pid pid, std::string_view file) {
   return fmt::format("/proc/{}/{}", pid, file);
 }
@@ -44,6 +47,29 @@ bool RunsProgram(model::Pid pid, std::string_view program) {
   if (!line.ok()) return false;
   const std::string_view first = std::string_view(*line).substr(0, line->find('\0'));
   return first == program || first.ends_with("/" + std::string(program));
+}
+
+// The file that it runs, cut off.
+bool IsNamed(model::Pid pid, std::string_view program) {
+  const Result<std::string> name = base::ReadFile(ProcPath(pid, "comm"));
+  return name.ok() && base::Trim(*name) == program.substr(0, kMostName);
+}
+
+// False also where that cannot be seen.
+bool IsInOurPidNamespace(model::Pid pid) {
+  struct stat its {};
+  struct stat ours {};
+  if (stat(ProcPath(pid, "ns/pid").c_str(), &its) != 0) return false;
+  if (stat("/proc/self/ns/pid", &ours) != 0) return false;
+  return its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+}
+
+// Before what it is is looked at: from now on the number is this one's.
+Result<UniqueFd> OpenAny(model::Pid pid) {
+  UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid.value(), 0)));
+  if (fd.valid()) return fd;
+  if (errno == ESRCH) return Ended(pid);
+  return base::ErrnoError(fmt::format("watch process {}", pid));
 }
 
 }  // namespace
@@ -62,11 +88,15 @@ Result<std::uint64_t> ReadStartTime(model::Pid pid) {
 }
 
 Result<UniqueFd> OpenProgram(model::Pid pid, std::string_view program) {
-  // Before what it is is looked at: from now on the number is this one's.
-  UniqueFd fd(static_cast<int>(syscall(SYS_pidfd_open, pid.value(), 0)));
-  if (!fd.valid() && errno == ESRCH) return Ended(pid);
-  if (!fd.valid()) return base::ErrnoError(fmt::format("watch process {}", pid));
+  TRY(fd, OpenAny(pid));
   if (!RunsProgram(pid, program)) return Ended(pid);
+  return fd;
+}
+
+Result<UniqueFd> OpenOurProgram(model::Pid pid, std::string_view program) {
+  TRY(fd, OpenAny(pid));
+  const bool ours = IsInOurPidNamespace(pid) && IsNamed(pid, program);
+  if (!ours || !RunsProgram(pid, program)) return Ended(pid);
   return fd;
 }
 
@@ -80,12 +110,9 @@ Result<UniqueFd> OpenProcess(const service::mps::Process& process,
   return fd;
 }
 
-bool IsInOurPidNamespace(model::Pid pid) {
-  struct stat its {};
-  struct stat ours {};
-  if (stat(ProcPath(pid, "ns/pid").c_str(), &its) != 0) return false;
-  if (stat("/proc/self/ns/pid", &ours) != 0) return false;
-  return its.st_dev == ours.st_dev && its.st_ino == ours.st_ino;
+std::string OurPidNamespace() {
+  Result<std::string> link = base::ReadLink("/proc/self/ns/pid");
+  return link.ok() ? *std::move(link) : "";
 }
 
 bool HasVariable(model::Pid pid, std::string_view name, std::string_view value) {

@@ -23,9 +23,13 @@ namespace partita::agent::mps {
                                                        std::string_view program);
 // The same of a process that is known by its number and program alone.
 [[nodiscard]] base::Result<base::UniqueFd> OpenProgram(model::Pid pid, std::string_view program);
+// The same of one that may be anybody's: its memory is read only where it is in our PID namespace
+// and the kernel has that name for it, too. Who reads waits for whoever has that memory locked,
+// stuck in a driver or by its own will, for as long as it does.
+[[nodiscard]] base::Result<base::UniqueFd> OpenOurProgram(model::Pid pid, std::string_view program);
 
-// False also where that cannot be seen.
-[[nodiscard]] bool IsInOurPidNamespace(model::Pid pid);
+// The name of ours, "pid:[4026531836]"; empty where that cannot be seen.
+[[nodiscard]] std::string OurPidNamespace();
 
 // Whether it was started with this in its environment.
 [[nodiscard]] bool HasVariable(model::Pid pid, std::string_view name, std::string_view value);

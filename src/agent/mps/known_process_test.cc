@@ -7,6 +7,8 @@
 
 #include <gtest/gtest.h>
 
+#include "agent/mps/testing/programs.h"
+
 namespace partita::agent::mps {
 namespace {
 
@@ -19,9 +21,7 @@ class KnownProcess : public ::testing::Test {
       execl("/bin/sleep", "sleep", "1000", nullptr);
       _exit(127);
     }
-    // What it is called it is called from its exec on.
-    while (!OpenProgram(model::Pid(pid_), "sleep").ok()) {
-    }
+    ASSERT_TRUE(testing::AwaitProgram(pid_, "sleep"));
     process_ = {.pid = model::Pid(pid_),
                 .start_time = ReadStartTime(model::Pid(pid_)).value(),
                 .boot_id = "this"};
@@ -53,8 +53,7 @@ TEST_F(KnownProcess, ItsEnvironmentIsThatOfItsStart) {
     execl("/bin/sleep", "sleep", "1000", nullptr);
     _exit(127);
   }
-  while (!OpenProgram(model::Pid(child), "sleep").ok()) {
-  }
+  ASSERT_TRUE(testing::AwaitProgram(child, "sleep"));
   EXPECT_TRUE(HasVariable(model::Pid(child), "PARTITA_TEST_WORD", "one"));
   EXPECT_FALSE(HasVariable(model::Pid(child), "PARTITA_TEST_WORD", "on"));
   EXPECT_FALSE(HasVariable(model::Pid(child), "ARTITA_TEST_WORD", "one"));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "agent/mps/known_process.h"
 #include "base/files.h"
 #include "hw/compute_mode.h"
 #include "service/mps/strangers.h"
@@ -23,9 +24,9 @@ ComputeModes ModesOf(const MpsOptions& options, const std::shared_ptr<hw::nvml::
       options.modes_file,
       options.boot_id,
       {.read = [driver](const model::PciAddress& gpu) { return hw::ReadComputeMode(*driver, gpu); },
-       .set = [driver](
-                  const model::PciAddress& gpu,
-                  model::ComputeMode mode) { return hw::SetComputeMode(*driver, gpu, mode); }}};
+       .set = [driver](const model::PciAddress& gpu,
+                       model::ComputeMode mode) { return hw::SetComputeMode(*driver, gpu, mode); }},
+      {.root = options.root, .pid_namespace = OurPidNamespace()}};
 }
 
 }  // namespace

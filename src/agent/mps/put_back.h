@@ -20,15 +20,18 @@ struct PutBack {
   std::optional<base::Error> error;  // it is as it was, and still to be done
 };
 
-// kBusy: one that an agent has started below that root does: whoever came next would have its GPU
-// beside it, and without its limits.
-[[nodiscard]] base::Result<void> SeeThatNoDaemonLives(const std::string& root,
-                                                      const std::string& boot_id);
+// What the last agent has left.
+struct Left {
+  std::string modes_file;
+  std::string boot_id;
+  std::string host_root;  // the host's files are below it
+  std::string mps_root;   // of domains, on the host, beside what modes_file says; empty: no other
+};
 
 // Blocks. Of every GPU that the file of an agent's modes has for this boot, by UUID; the driver is
-// asked for none without one. No agent runs meanwhile.
-[[nodiscard]] base::Result<std::vector<PutBack>> PutModesBack(const std::string& modes_file,
-                                                              const std::string& boot_id,
+// asked for none without one. No agent runs meanwhile. kBusy: a daemon of MPS does, or that cannot
+// be seen from here: whoever came next would have its GPU beside it, and without its limits.
+[[nodiscard]] base::Result<std::vector<PutBack>> PutModesBack(const Left& left,
                                                               const hw::ReaderOptions& reader);
 
 }  // namespace partita::agent::mps

@@ -63,9 +63,8 @@ bool WaitForAll(const std::vector<int>& processes,
 // directory in its environment: daemons and their servers are in the agent's PID namespace, and it
 // is not.
 Result<UniqueFd> OpenServer(model::Pid pid, const Directories& directories) {
-  TRY(process, OpenProgram(pid, kServerProgram));
-  const bool ours = IsInOurPidNamespace(pid);
-  if (ours && HasVariable(pid, "CUDA_MPS_PIPE_DIRECTORY", directories.pipe)) return process;
+  TRY(process, OpenOurProgram(pid, kServerProgram));
+  if (HasVariable(pid, "CUDA_MPS_PIPE_DIRECTORY", directories.pipe)) return process;
   return base::MakeError(ErrorCode::kNotFound, "process {} is no server of {}", pid,
                          directories.pipe);
 }

@@ -14,6 +14,7 @@
 #include <gtest/gtest.h>
 
 #include "agent/mps/known_process.h"
+#include "agent/mps/testing/programs.h"
 #include "base/files.h"
 
 namespace partita::agent::mps {
@@ -30,6 +31,7 @@ class ServersTest : public ::testing::Test {
   void SetUp() override {
     ASSERT_NE(mkdtemp(directory_.data()), nullptr);
     directories_ = service::mps::DirectoriesOf(directory_.data(), "GPU-1");
+    program_ = testing::MakeProgram(directory_.data(), kServerProgram);
     variable_ = "CUDA_MPS_PIPE_DIRECTORY=" + directories_.pipe;
   }
   void TearDown() override {
@@ -46,13 +48,12 @@ class ServersTest : public ::testing::Test {
     sigaddset(&term, SIGTERM);
     sigprocmask(SIG_BLOCK, &term, nullptr);
     std::array<char*, 2> environment = {variable_.data(), nullptr};
-    execle("/bin/sleep", kServerProgram, "1000", nullptr, environment.data());
+    execle(program_.c_str(), kServerProgram, "1000", nullptr, environment.data());
     _exit(127);
   }
   void Await(pid_t pid) {
-    while (!OpenProgram(model::Pid(pid), kServerProgram).ok()) {
-    }
     pids_.push_back(pid);
+    EXPECT_TRUE(testing::AwaitProgram(pid, kServerProgram));
   }
   void StartDeaf() {
     const pid_t pid = fork();
@@ -95,7 +96,7 @@ class ServersTest : public ::testing::Test {
 
   std::array<char, 32> directory_ = {"/tmp/partita-mps.XXXXXX"};
   service::mps::Directories directories_;
-  std::string variable_;
+  std::string program_, variable_;
   std::vector<pid_t> pids_;
   std::atomic<bool> stop_ = false;
 };
@@ -119,6 +120,15 @@ TEST_F(ServersTest, AreKilledWhereTheyDoNotListen) {
   EXPECT_TRUE(
       End({.silent = milliseconds(0), .after_term = milliseconds(0), .after_kill = hours(1)}).ok());
   for (const pid_t pid : pids_) EXPECT_EQ(kill(pid, 0), -1) << pid;
+}
+
+// A process that is stuck in a driver has its memory locked: who reads a command line waits for it.
+TEST_F(ServersTest, AreThoseOnlyThatTheKernelCallsSo) {
+  StartDeaf();
+  EXPECT_TRUE(OpenServer(model::Pid(pids_[0]), directories_).ok());
+  program_ = "/bin/sleep";
+  StartDeaf();
+  EXPECT_FALSE(OpenServer(model::Pid(pids_[1]), directories_).ok());
 }
 
 TEST_F(ServersTest, OfAnotherPidNamespaceAreNone) {

@@ -57,9 +57,11 @@ Result<std::vector<PutBack>> Restore(const base::Invocation& invocation) {
   TRY(ours, place.Take("partita mps restore"));
   if (!ours) return AnAgentRuns(fmt::format(" ({})", place.holder()));
   TRY(boot_id, agent::ReadBootId());
-  const std::string mps_root = invocation.Get("mps-root").value_or("");
-  TRY_VOID(agent::mps::SeeThatNoDaemonLives(base::JoinPath(host_root, mps_root), boot_id));
-  return agent::mps::PutModesBack(base::JoinPath(state, "mps-modes"), boot_id, options.reader);
+  return agent::mps::PutModesBack({.modes_file = base::JoinPath(state, "mps-modes"),
+                                   .boot_id = boot_id,
+                                   .host_root = host_root,
+                                   .mps_root = invocation.Get("mps-root").value_or("")},
+                                  options.reader);
 }
 
 int RunMpsRestore(const base::Invocation& invocation) {
@@ -98,15 +100,16 @@ base::Command MpsCommand() {
                "another mode meanwhile keeps that. No driver keeps a mode over a boot, so there is "
                "nothing to do after one.\n\n"
                "Daemons of MPS have to be ended before: programs that come next would share "
-               "nothing with theirs. It refuses while an agent runs or starts, and while one of "
-               "its daemons lives below --mps-root. With --host-root the files of an agent are "
-               "looked for below it, as in a pod.\n\n"
+               "nothing with theirs. It refuses while an agent runs or starts, while a daemon "
+               "lives below the mps.root of that agent, which mps-modes has, and where that "
+               "cannot be seen: in a PID namespace other than the agent's, as that of a pod "
+               "without hostPID. With --host-root the files of an agent are looked for below it, "
+               "as in a pod.\n\n"
                "The exit status is 1 where a GPU could not be put back; it is tried again by the "
                "next call.",
            .options = {{.name = "mps-root",
                         .value_name = "DIR",
-                        .help = "above the directories of MPS domains; as mps.root of the agent",
-                        .default_value = "/run/nvidia/mps"}},
+                        .help = "look for daemons below it, too: an mps.root of an agent"}},
            .examples = {{"partita mps restore", "on a host"},
                         {"kubectl debug node/gpu-1 --image=REGISTRY/partita:0.1.0 "
                          "--profile=sysadmin -- partita mps restore --host-root /host "

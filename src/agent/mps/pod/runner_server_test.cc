@@ -17,6 +17,7 @@
 #include "agent/mps/known_process.h"
 #include "agent/mps/pod/pod_runner.h"
 #include "agent/mps/pod/requests.h"
+#include "agent/mps/testing/held_socket.h"
 #include "agent/mps/testing/scripted_runner.h"
 #include "base/files.h"
 #include "net/testing/fake_loop.h"
@@ -163,7 +164,7 @@ TEST_F(RunnerServerTest, ASocketThatIsGoneIsThereAgainWithinHalfAMinute) {
 TEST_F(RunnerServerTest, OneThatIsAwayOrNeverAnswersSaysNothingOfADaemon) {
   const pid_t server = mps::testing::StartServer(Directories());
   // One that listens, and of which no record tells.
-  ASSERT_TRUE(mps::testing::Append(Directories().pipe + "/control", ""));
+  const base::UniqueFd socket = mps::testing::HoldSocket(Directories().pipe + "/control");
   const Machine machine{.root = Root(),
                         .boot_id = "boot",
                         .runner = std::make_shared<PodRunner>(Socket(), milliseconds(1))};

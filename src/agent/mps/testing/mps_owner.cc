@@ -20,6 +20,7 @@
 
 #include "agent/mps/child_runner.h"
 #include "agent/mps/domains.h"
+#include "agent/mps/known_process.h"
 #include "base/files.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -117,7 +118,8 @@ base::Result<void> Own(const char* program, const char* root) {
       std::string(root) + ".modes", boot_id,
       {.read = [&](const model::PciAddress& gpu) { return hw::ReadComputeMode(driver, gpu); },
        .set = [&](const model::PciAddress& gpu,
-                  model::ComputeMode mode) { return hw::SetComputeMode(driver, gpu, mode); }});
+                  model::ComputeMode mode) { return hw::SetComputeMode(driver, gpu, mode); }},
+      {.root = root, .pid_namespace = agent::mps::OurPidNamespace()});
   Owner owner(*loop, log,
               {.root = root,
                .boot_id = boot_id,

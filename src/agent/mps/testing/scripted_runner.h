@@ -20,7 +20,7 @@
 #include "agent/mps/control.h"
 #include "agent/mps/known_process.h"
 #include "agent/mps/runner.h"
-#include "agent/mps/servers.h"
+#include "agent/mps/testing/programs.h"
 
 namespace partita::agent::mps::testing {
 
@@ -32,15 +32,15 @@ inline bool Append(const std::string& path, const std::string& text) {
 
 // A server of that daemon, as far as /proc tells.
 inline pid_t StartServer(const service::mps::Directories& directories) {
+  const std::string program = MakeProgram(directories.pipe + "/..", "nvidia-cuda-mps-server");
   const pid_t server = fork();
   if (server == 0) {
     std::string variable = "CUDA_MPS_PIPE_DIRECTORY=" + directories.pipe;
     std::array<char*, 2> environment = {variable.data(), nullptr};
-    execle("/bin/sleep", "nvidia-cuda-mps-server", "1000", nullptr, environment.data());
+    execle(program.c_str(), "nvidia-cuda-mps-server", "1000", nullptr, environment.data());
     _exit(127);
   }
-  while (!OpenServer(model::Pid(server), directories).ok()) {
-  }
+  EXPECT_TRUE(AwaitProgram(server, "nvidia-cuda-mps-server"));
   return server;
 }
 
@@ -55,8 +55,7 @@ class ScriptedRunner final : public Runner {
       execl("/bin/sleep", "nvidia-cuda-mps-control", "100", nullptr);
       _exit(127);
     }
-    while (!OpenProgram(model::Pid(pid), kControlProgram).ok()) {
-    }
+    EXPECT_TRUE(AwaitProgram(pid, kControlProgram));
     EXPECT_TRUE(Append(launch.output, ""));
     const std::lock_guard lock(mutex_);
     started_.push_back(pid);
