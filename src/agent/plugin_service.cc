@@ -261,8 +261,7 @@ Offered PluginService::WhatIsOffered() const {
                                       ChannelPath(options_.config.imex_channels[0])));
   }
   if (!disabled_.empty()) OfferNothing(offered, disabled_);
-  if (!files_current_ && options_.config.UsesCdi())
-    OfferWhatFilesHave(offered, were_well_);
+  if (!files_current_ && options_.config.UsesCdi()) OfferWhatFilesHave(offered, were_well_);
   return offered;
 }
 
