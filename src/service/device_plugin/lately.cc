@@ -18,8 +18,9 @@ bool KeepForAMoment(Lately& lately, const Offered& before, const Offered& next) 
     return !offered.empty() && !offered.contains({resource, device.id}) && !device.mps &&
            !by_mps.contains(device.gpu);
   };
-  for (auto& [resource, devices] : lately)
-    std::erase_if(devices, [&](const auto& each) { return !stays(resource, each.second); });
+  for (auto& kept : lately) {
+    std::erase_if(kept.second, [&](const auto& each) { return !stays(kept.first, each.second); });
+  }
   bool any = false;
   for (const OfferedResource& resource : before.resources) {
     for (const OfferedDevice& device : resource.devices) {

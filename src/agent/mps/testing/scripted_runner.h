@@ -93,13 +93,7 @@ class ScriptedRunner final : public Runner {
       kill(daemon->second, SIGKILL);
       daemons_.erase(daemon);
     }
-    if (command.starts_with("shutdown_server")) servers_.clear();
-    if (command.starts_with("set_default_active_thread")) threads_ = "50.0";
-    if (command == service::mps::kListServers) return servers_.empty() ? "" : servers_ + "\n";
-    if (command.starts_with("get_server_status"))
-      return servers_.empty() ? "Server 77 not found\n" : state_ + "\n";
-    if (command.starts_with("get_default_device_pinned_mem_limit")) return std::string("2G\n");
-    return threads_ + "\n";
+    return Answer(command);
   }
   base::Result<std::string> AskAll(const service::mps::Directories& directories,
                                    const std::vector<std::string>& commands,
@@ -178,6 +172,16 @@ class ScriptedRunner final : public Runner {
   static std::string DomainOf(const service::mps::Directories& directories) {
     const std::string domain = directories.pipe.substr(0, directories.pipe.rfind('/'));
     return domain.substr(domain.rfind('/') + 1);
+  }
+  std::string Answer(std::string_view command) const {
+    if (command.starts_with("shutdown_server")) servers_.clear();
+    if (command.starts_with("set_default_active_thread")) threads_ = "50.0";
+    if (command == service::mps::kListServers) return servers_.empty() ? "" : servers_ + "\n";
+    if (command.starts_with("get_server_status")) {
+      return servers_.empty() ? "Server 77 not found\n" : state_ + "\n";
+    }
+    if (command.starts_with("get_default_device_pinned_mem_limit")) return "2G\n";
+    return threads_ + "\n";
   }
   base::Error Hang(const std::atomic<bool>& stop) const {
     mutex_.unlock();
