@@ -15,6 +15,7 @@ from testbench.verbs_observe import POLL_SECONDS, WAIT_SECONDS, Observation, loo
 ROOT = "/run/nvidia/mps"
 PROGRAM = "cuda-client"  # of the pods' image; says a line for each step
 WELL = "0 no error"
+REFUSED = "2 out of memory"
 
 
 # ---- programs in pods ----
@@ -61,14 +62,15 @@ class Program:
         return told[before]
 
 
-def begin_program(pod: str, name: str, *steps: str, uses: int = 12) -> Program:
-    """A program that does the steps, then a kernel each time that it is asked to (`use`)."""
-    words = " ".join([*steps, *["wait kernel"] * uses])
+def begin_program(in_pod: str, name: str, *steps: str, refused: tuple[str, ...] = (), uses: int = 12) -> Program:
+    """A program that does the steps and gets no memory for those that are refused, then a kernel each time that it is
+    asked to (`use`)."""
+    words = " ".join([*steps, *refused, *["wait kernel"] * uses])
     # Open for both ends: it neither waits for somebody who writes, nor ends with him.
     line = f"mkfifo /tmp/{name}.in && {{ {PROGRAM} {words} <>/tmp/{name}.in >/tmp/{name}.out 2>&1 & echo $!; }}"
-    begun = Program(pod, name, exec_in(pod, line))
-    all_well = "|".join(f"{done}: {WELL}" for done in ("init", *steps))
-    wait_for(begun.said, all_well)
+    begun = Program(in_pod, name, exec_in(in_pod, line))
+    told = [f"{done}: {WELL}" for done in ("init", *steps)] + [f"{each}: {REFUSED}" for each in refused]
+    wait_for(begun.said, "|".join(told))
     return begun
 
 
