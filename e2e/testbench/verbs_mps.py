@@ -9,7 +9,8 @@ from testbench import kinds
 from testbench.scenario_bench import Unexpected, current, step, where
 from testbench.stack_partita import NAMESPACE, OWNER, configuration
 from testbench.stack_pods import NODE_LABEL, name_of
-from testbench.verbs import api, exec_in, on_node, run_in
+from testbench.verbs import api, apply, exec_in, given, on_node, phase, pod, run_in
+from testbench.verbs_manifests import CUDA_IMAGE
 from testbench.verbs_observe import POLL_SECONDS, WAIT_SECONDS, Observation, look_up, wait_for
 
 ROOT = "/run/nvidia/mps"
@@ -77,6 +78,16 @@ def begin_program(in_pod: str, name: str, *steps: str, refused: tuple[str, ...] 
 def kill_program(program: Program) -> None:
     with step(f"kill -9 program {program.name} of pod {program.pod}"):
         exec_in(program.pod, f"kill -9 {program.pid}")
+
+
+def begin_sharers(*names: str, resource: str, on: str) -> dict[str, list[str]]:
+    """Pods with one share each: device -> the names of its pods."""
+    pods_of: dict[str, list[str]] = {}
+    for name in names:
+        apply(pod(name, on=on, limits={resource: 1}, image=CUDA_IMAGE))
+        wait_for(phase(name), "Running")
+        pods_of.setdefault(given(name, on=on)[0], []).append(name)
+    return pods_of
 
 
 # ---- daemons and servers ----
