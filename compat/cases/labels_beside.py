@@ -57,6 +57,7 @@ def judge(context, session, node):
             with session.case(f"{layout.name}, strategy {strategy}, {sharing}, {way}"):
                 config = write_config(context, layout, node.facts, SHARING[sharing])
                 equal(context, node, ours, f"--mig-strategy={strategy}", *config, way=way)
+    shared_by_mps(context, session, node, ours)
     with session.case("the machine's own name, and the driver's defaults"):
         equal(context, node, ours)
     with session.case("the same as an object"):
@@ -64,6 +65,16 @@ def judge(context, session, node):
     if node.profile == "hgx-h200":
         with session.case("GPUs in a fabric"):
             in_a_fabric(context, session, ours)
+
+
+def shared_by_mps(context, session, node, ours):
+    """Of whole GPUs: NVIDIA's programs share no others so."""
+    whole = layouts(node.facts)[0]
+    with session.case("whole GPUs: made"):
+        node.apply(whole.specs())
+    for name, renamed in (("two shares by MPS", False), ("two shares by MPS, renamed", True)):
+        with session.case(name):
+            equal(context, node, ours, *write_config(context, whole, node.facts, renamed, "mps"))
 
 
 def chosen(node):
@@ -89,15 +100,15 @@ def ours_named(context):
     return path
 
 
-def write_config(context, layout, facts, renamed):
+def write_config(context, layout, facts, renamed, kind="timeSlicing"):
     if renamed is None:
         return []
     profiles = facts.product.profiles if layout.slices() else {}
     names = ["nvidia.com/gpu"] + [f"nvidia.com/{profiles[name].resource}" for name in layout.slices()]
-    slicing = {"renameByDefault": renamed, "resources": [{"name": name, "replicas": 2} for name in names]}
+    shared = {"renameByDefault": renamed, "resources": [{"name": name, "replicas": 2} for name in names]}
     path = context.scratch("config.yaml")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"version": "v1", "sharing": {"timeSlicing": slicing}}, file)
+        json.dump({"version": "v1", "sharing": {kind: shared}}, file)
     return [f"--config-file={path}"]
 
 

@@ -1,8 +1,11 @@
 """On one node at the same time: whole, MIG, time-sliced and MPS GPUs, all given away, each as what it is."""
 
+import json
+import shlex
+
 from testbench.verbs import (
-    allocatable, apply, begin_delete, delete, expect, expect_match, given, nvml_in, partition, phase, pod, serve,
-    wait_for,
+    allocatable, apply, begin_delete, delete, expect, expect_match, given, label, nvml_in, on_node, partition, phase,
+    pod, serve, wait_for,
 )
 from testbench.verbs_manifests import CUDA_IMAGE
 from testbench.verbs_mps import WELL, begin_program, compute_modes, cuda_in, multiprocessors_in, stop_sharing
@@ -17,6 +20,7 @@ SHARING = {
         {"name": "nvidia.com/gpu", "rename": "nvidia.com/gpu.mps", "replicas": 2, "devices": ["2"]}]},
 }
 OFFERED = {"gpu": 1, "gpu.sliced": 2, "gpu.mps": 2, "mig-1g.5gb": 1, "mig-3g.20gb": 1}
+LABELS = {"mps.capable": "true", "gpu.sharing-strategy": "mps", "mig-1g.5gb.sharing-strategy": "none"}
 MODES = ["Default", "Default", "Exclusive_Process", *["Default"] * 5]
 PODS = {"whole": "gpu", "sliced-1": "gpu.sliced", "sliced-2": "gpu.sliced", "mps-1": "gpu.mps", "mps-2": "gpu.mps",
         "small": "mig-1g.5gb", "large": "mig-3g.20gb"}
@@ -25,11 +29,28 @@ MULTIPROCESSORS = {"whole": "108", "sliced-1": "108", "sliced-2": "108", "mps-1"
                    "large": "42"}
 
 
+def explained(resource):
+    """What the node says of a pod that asks for one."""
+    asked = json.dumps(pod("asks", limits={resource: 1}))
+    return on_node("dgx", ["sh", "-c", f"printf %s {shlex.quote(asked)} | partita explain --width 500 -f -"])
+
+
+def expect_known():
+    """Whoever asks about the node hears which of its GPUs is shared by MPS."""
+    for key, value in LABELS.items():
+        wait_for(label(f"nvidia.com/{key}", on="dgx"), value)
+    status = on_node("dgx", "partita status")
+    expect_match(status, r"shared by MPS[^\n]*\n +GPU 2  ready")
+    expect_match(status, "compute exclusive process")
+    expect_match(on_node("dgx", "partita health"), r"^2 +healthy")
+
+
 def scenario():
     partition("dgx", gpu=0, want="3g.20gb,1g.5gb")
     serve("gpus", on="dgx", mig="mixed", mps=True, config={"sharing": SHARING}, agent=REST)
     for resource, amount in OFFERED.items():
         wait_for(allocatable(f"nvidia.com/{resource}", on="dgx"), amount)
+    expect_match(explained("nvidia.com/gpu.mps"), "share 1 of 2 of GPU 2.*at most 20.0 GiB and 50 % of the SMs")
     for name, resource in PODS.items():
         apply(pod(name, on="dgx", limits={f"nvidia.com/{resource}": 1}, image=CUDA_IMAGE))
     for name in PODS:
@@ -50,6 +71,7 @@ def scenario():
     expect(cuda_in("mps-1", "context", "alloc 30G")[-1], "alloc 30G: 2 out of memory")
     expect(cuda_in("sliced-1", "context", "alloc 30G")[-1], f"alloc 30G: {WELL}")
     expect(compute_modes("dgx"), " ".join(MODES))
+    expect_known()
     # Who holds a share keeps its domain.
     for name in PODS:
         begin_delete("pod", name)

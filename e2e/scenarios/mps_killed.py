@@ -1,12 +1,9 @@
 """kill -9 of the agent, an MPS daemon, its server and a client, and an upgrade: others never notice, all comes back."""
 
-from testbench.verbs import (
-    allocatable, apply, delete, expect, given, kill_server, note, now, phase, pod, serve, wait_for, wait_for_return,
-)
-from testbench.verbs_manifests import CUDA_IMAGE
+from testbench.verbs import allocatable, delete, expect, kill_server, note, now, serve, wait_for, wait_for_return
 from testbench.verbs_mps import (
-    WELL, begin_program, compute_modes, cuda_in, daemon_of, kill_process, kill_program, last_word_of, roll_out,
-    multiprocessors_in, server_of, stop_sharing, wait_for_another,
+    WELL, begin_program, begin_sharers, compute_modes, cuda_in, daemon_of, kill_process, kill_program, last_word_of,
+    multiprocessors_in, roll_out, server_of, stop_sharing, wait_for_another,
 )
 
 NODES = {"dgx": "dgx-a100-40"}
@@ -43,11 +40,7 @@ def back_at_work(words, name, since):
 
 def begin_pods():
     """Two on one GPU and one on the other: their names, and those of the GPUs."""
-    on_gpu = {}
-    for name in ("pod-1", "pod-2", "pod-3"):
-        apply(pod(name, on="dgx", limits={GPU: 1}, image=CUDA_IMAGE))
-        wait_for(phase(name), "Running")
-        on_gpu.setdefault(given(name, on="dgx")[0], []).append(name)
+    on_gpu = begin_sharers("pod-1", "pod-2", "pod-3", resource=GPU, on="dgx")
     expect(sorted(map(len, on_gpu.values())), [1, 2], "pods on each GPU")
     return sorted(on_gpu.items(), key=lambda pair: -len(pair[1]))
 

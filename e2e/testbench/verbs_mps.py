@@ -9,12 +9,14 @@ from testbench import kinds
 from testbench.scenario_bench import Unexpected, current, step, where
 from testbench.stack_partita import NAMESPACE, OWNER, configuration
 from testbench.stack_pods import NODE_LABEL, name_of
-from testbench.verbs import api, exec_in, on_node, run_in
+from testbench.verbs import api, apply, exec_in, given, on_node, phase, pod, run_in
+from testbench.verbs_manifests import CUDA_IMAGE
 from testbench.verbs_observe import POLL_SECONDS, WAIT_SECONDS, Observation, look_up, wait_for
 
 ROOT = "/run/nvidia/mps"
 PROGRAM = "cuda-client"  # of the pods' image; says a line for each step
 WELL = "0 no error"
+REFUSED = "2 out of memory"
 
 
 # ---- programs in pods ----
@@ -61,20 +63,31 @@ class Program:
         return told[before]
 
 
-def begin_program(pod: str, name: str, *steps: str, uses: int = 12) -> Program:
-    """A program that does the steps, then a kernel each time that it is asked to (`use`)."""
-    words = " ".join([*steps, *["wait kernel"] * uses])
+def begin_program(in_pod: str, name: str, *steps: str, refused: tuple[str, ...] = (), uses: int = 12) -> Program:
+    """A program that does the steps and gets no memory for those that are refused, then a kernel each time that it is
+    asked to (`use`)."""
+    words = " ".join([*steps, *refused, *["wait kernel"] * uses])
     # Open for both ends: it neither waits for somebody who writes, nor ends with him.
     line = f"mkfifo /tmp/{name}.in && {{ {PROGRAM} {words} <>/tmp/{name}.in >/tmp/{name}.out 2>&1 & echo $!; }}"
-    begun = Program(pod, name, exec_in(pod, line))
-    all_well = "|".join(f"{done}: {WELL}" for done in ("init", *steps))
-    wait_for(begun.said, all_well)
+    begun = Program(in_pod, name, exec_in(in_pod, line))
+    told = [f"{done}: {WELL}" for done in ("init", *steps)] + [f"{each}: {REFUSED}" for each in refused]
+    wait_for(begun.said, "|".join(told))
     return begun
 
 
 def kill_program(program: Program) -> None:
     with step(f"kill -9 program {program.name} of pod {program.pod}"):
         exec_in(program.pod, f"kill -9 {program.pid}")
+
+
+def begin_sharers(*names: str, resource: str, on: str) -> dict[str, list[str]]:
+    """Pods with one share each: device -> the names of its pods."""
+    pods_of: dict[str, list[str]] = {}
+    for name in names:
+        apply(pod(name, on=on, limits={resource: 1}, image=CUDA_IMAGE))
+        wait_for(phase(name), "Running")
+        pods_of.setdefault(given(name, on=on)[0], []).append(name)
+    return pods_of
 
 
 # ---- daemons and servers ----

@@ -34,6 +34,16 @@ std::string LogDirectory(bool* is_default) {
   return *is_default ? "/var/log/nvidia-mps" : wanted;
 }
 
+// What a daemon begins with. CUDA_MPS_PINNED_DEVICE_MEM_LIMIT is nothing to a daemon or its
+// clients: limits of memory come from commands and the clients' own variables
+// (docs/hardware/h200/mps-facts.txt).
+Settings FirstSettings() {
+  Settings settings;
+  const char* percentage = std::getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+  if (percentage != nullptr) settings.SetPercentage(percentage);
+  return settings;
+}
+
 // The daemon itself. `ready` is told once it takes connections.
 int BecomeDaemon(bool foreground, int ready) {
   const std::string directory = PipeDirectory();
@@ -65,7 +75,7 @@ int BecomeDaemon(bool foreground, int ready) {
   std::signal(SIGPIPE, SIG_IGN);
   Daemon daemon(*std::move(files),
                 foreground ? DaemonLog::ToStandardOutput() : DaemonLog::ToFiles(logs, &loggable),
-                directory);
+                directory, FirstSettings());
   if (ready >= 0) {
     const int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null, fd);

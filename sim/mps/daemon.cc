@@ -28,11 +28,12 @@ base::UniqueFd WatchChildren() {
 
 }  // namespace
 
-Daemon::Daemon(PipeFiles files, DaemonLog log, std::string directory)
+Daemon::Daemon(PipeFiles files, DaemonLog log, std::string directory, Settings defaults)
     : files_(std::move(files)),
       log_(std::move(log)),
       directory_(std::move(directory)),
-      children_(WatchChildren()) {
+      children_(WatchChildren()),
+      defaults_(std::move(defaults)) {
   Say(fmt::format("Starting control daemon using socket {}/control", directory_));
   Say(fmt::format("To connect CUDA applications to this daemon, set env CUDA_MPS_PIPE_DIRECTORY={}",
                   directory_));

@@ -33,7 +33,8 @@ struct ServerProcess {
 
 class Daemon {
  public:
-  Daemon(PipeFiles files, DaemonLog log, std::string directory);
+  // `defaults`: of every server, until commands change them.
+  Daemon(PipeFiles files, DaemonLog log, std::string directory, Settings defaults);
 
   // Until it is told to quit.
   void Run();

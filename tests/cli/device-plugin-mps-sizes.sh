@@ -138,6 +138,34 @@ limited 19G 1G
 is "$(multiprocessors)" "26 multiprocessors"
 
 # More than the GPU has is told, and that GPU is not offered; the MIG device is.
+starts() { grep -c "MPS domain started step=MIG-" "$work/next.log"; }
+started=$(starts)
+has_started() { [ "$(starts)" -gt "$started" ]; }
 configure "$(sizes true 100%)"
 until_logged next "its shares take 174491 MiB of memory together, and it has 143771 MiB for them"
+until_true has_started
 until_counted nvidia.com/mig-3g.71gb.large "1 of 1"
+
+# Several shares of a MIG device in one container.
+started=$(starts)
+configure "$(sizes false 50%)"
+until_true has_started
+until_counted nvidia.com/mig-3g.71gb.small "2 of 2"
+mapfile -t small < <(ids nvidia.com/mig-3g.71gb.small)
+take nvidia.com/mig-3g.71gb.small "${small[@]}"
+shows '"CUDA_MPS_PINNED_DEVICE_MEM_LIMIT": "0=16384M"' '"CUDA_MPS_ACTIVE_THREAD_PERCENTAGE": "40"'
+is "$pipe" "$root/$device/pipe"
+twice() {
+  limited 15G 1G
+  is "$(multiprocessors)" "24 multiprocessors"
+}
+twice
+# Its daemon dies, and comes back for the same shares.
+daemon_of() { cat "$root/$device/pipe/nvidia-cuda-mps-control.pid"; }
+daemon=$(daemon_of)
+started=$(starts)
+kill -9 "$daemon"
+until_true has_started
+until_counted nvidia.com/mig-3g.71gb.small "2 of 2"
+[ "$(daemon_of)" != "$daemon" ] || fail "no other daemon"
+twice

@@ -29,7 +29,7 @@ stop() { # one whose log is no FIFO does not quit
 }
 mkdir -p "$work/pipe" "$work/log"
 
-echo "== multiprocessors, free and total MiB, half of free fits, all beyond; no daemon"
+echo "== multiprocessors, free and total MiB, codes of 1 GiB less than free and 1025 MiB more; no daemon"
 unset CUDA_MPS_PIPE_DIRECTORY; CUDA_MPS_PIPE_DIRECTORY=/nonexistent client
 
 echo "== limits in the daemon's environment"

@@ -20,8 +20,9 @@ import time
 
 REPLICAS = 2
 ROUNDS = 10
-# What fits is given, what is more than the share is CUDA_ERROR_OUT_OF_MEMORY.
-CODES = {(0, 2)}
+# What is allocated is so much less than what is free, and then 1 MiB more than that.
+MARGIN_MIB = 1024
+OUT_OF_MEMORY = 2
 LIMIT_SECONDS = 60
 # A chain of multiply-adds on 64 blocks: less than half of the multiprocessors of a data-centre GPU, so that two of
 # them fit side by side where the GPU lets them.
@@ -95,15 +96,20 @@ class Cuda:
 
 
 def client():
-    """Says what it has; then, told to, how long a kernel takes."""
+    """Once told to, says what it has, and the codes of an allocation below and of one just beyond it; told again, how long a
+    kernel takes."""
     cuda = Cuda()
     multiprocessors = cuda.start()
+    sys.stdin.readline()
     free, total = ctypes.c_size_t(), ctypes.c_size_t()
     cuda.call("cuMemGetInfo_v2", ctypes.byref(free), ctypes.byref(total))
-    fits, beyond = cuda.allocate(free.value // 2)[0], cuda.allocate(free.value)[0]
+    below, pointer = cuda.allocate(free.value - (MARGIN_MIB << 20))
+    beyond, _ = cuda.allocate((MARGIN_MIB + 1) << 20)
+    if below == 0:
+        cuda.call("cuMemFree_v2", ctypes.c_uint64(pointer.value))
     run = cuda.kernel()
     run()
-    print(f"{multiprocessors} {free.value >> 20} {total.value >> 20} {fits} {beyond}", flush=True)
+    print(f"{multiprocessors} {free.value >> 20} {total.value >> 20} {below} {beyond}", flush=True)
     sys.stdin.readline()
     begin = time.monotonic()
     for _ in range(ROUNDS):
@@ -111,26 +117,46 @@ def client():
     print(f"{1000 * (time.monotonic() - begin) / ROUNDS:.1f}", flush=True)
 
 
+class Seen:
+    """What one program has and takes."""
+
+    def __init__(self, words):
+        self.processors, self.free, self.total, self.below, self.beyond = (int(word) for word in words)
+        self.milliseconds = 0.0
+
+
+def tell(program):
+    program.stdin.write("go\n")
+    program.stdin.flush()
+
+
 def measure(what, count, environment):
-    """What `count` programs at once see and take."""
+    """What `count` programs at once see and take. They allocate one after the other: what one is refused the GPU still has
+    where all have shares."""
     command = [sys.executable, __file__, "--client"]
     programs = [
         subprocess.Popen(command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         for _ in range(count)
     ]
-    seen = [program.stdout.readline().split() for program in programs]
+    all_seen = []
     for program in programs:
-        program.stdin.write("go\n")
-        program.stdin.flush()
-    times = [program.stdout.readline().strip() for program in programs]
-    failed = [program.wait() for program in programs if program.wait() != 0]
-    if failed or not all(times) or not all(seen):
-        sys.exit(f"{what}: a program failed")
-    multiprocessors, free, total, fits, beyond = (int(word) for word in seen[0])
-    print(f"{what}: {' and '.join(times)} ms; {multiprocessors} multiprocessors, {free} of {total} MiB free; "
-          f"half of that: code {fits}, all of it again: code {beyond}", flush=True)
-    codes = {tuple(int(word) for word in words[3:]) for words in seen}
-    return [float(time) for time in times], multiprocessors, free, codes
+        tell(program)
+        words = program.stdout.readline().split()
+        if not words:
+            sys.exit(f"{what}: a program failed")
+        all_seen.append(Seen(words))
+    for program in programs:
+        tell(program)
+    for program, seen in zip(programs, all_seen):
+        time_taken = program.stdout.readline().strip()
+        if program.wait() != 0 or not time_taken:
+            sys.exit(f"{what}: a program failed")
+        seen.milliseconds = float(time_taken)
+    print(f"{what}: {' and '.join(str(seen.milliseconds) for seen in all_seen)} ms", flush=True)
+    for seen in all_seen:
+        print(f"  {seen.processors} multiprocessors, {seen.free} of {seen.total} MiB free; {seen.free - MARGIN_MIB} MiB: "
+              f"code {seen.below}, {MARGIN_MIB + 1} more: code {seen.beyond}", flush=True)
+    return all_seen
 
 
 def smi(query):
@@ -203,18 +229,29 @@ class Agent:
         return status
 
 
+def wrong_shares(programs, processors, memory):
+    """What is wrong with programs that have a share of so many multiprocessors and MiB."""
+    return [what for what, bad in {
+        "multiprocessors are not those of a share": any(seen.processors > processors / REPLICAS + 1 for seen in programs),
+        "memory is not that of a share": any(
+            not memory / REPLICAS - MARGIN_MIB <= seen.free <= memory / REPLICAS for seen in programs),
+        "an allocation below the share fails": any(seen.below != 0 for seen in programs),
+        "one beyond the share is not out of memory": any(seen.beyond != OUT_OF_MEMORY for seen in programs),
+    }.items() if bad]
+
+
 def main():
     before = modes()
     print(f"compute, persistence and MIG mode before: {before}")
     plain = dict(os.environ)
-    _, all_processors, *_ = measure("alone", 1, plain)
-    sliced, *_ = measure("two, time-sliced", 2, plain)
+    processors = measure("alone", 1, plain)[0].processors
+    sliced = measure("two, time-sliced", 2, plain)
     with tempfile.TemporaryDirectory() as folder:
         agent = Agent(sys.argv[1], pathlib.Path(folder))
         pipe = agent.domain_pipe()
         under = dict(os.environ, CUDA_MPS_PIPE_DIRECTORY=str(pipe))
-        measure("alone under MPS", 1, under)
-        both, processors, memory, codes = measure("two under MPS", 2, under)
+        lonely = measure("alone under MPS", 1, under)
+        both = measure("two under MPS", 2, under)
         for command in ("get_default_active_thread_percentage", "get_default_device_pinned_mem_limit 0"):
             said = subprocess.run(["nvidia-cuda-mps-control"], env=under, input=command + "\n", capture_output=True,
                                   text=True, check=True)
@@ -223,14 +260,11 @@ def main():
         status = agent.stop()
     after = modes()
     print(f"compute, persistence and MIG mode after: {after}")
-    wrong = [what for what, bad in {
-        "modes changed": before != after,
-        "agent's status": status != 0,
-        "multiprocessors are not halved": processors > all_processors / REPLICAS + 1,
-        "memory is not halved": memory > float(smi("memory.total")) / REPLICAS,
-        f"allocations: half and all of what is free: codes {codes}": codes != CODES,
-        "no faster than time-slices": max(both) > 0.75 * max(sliced),
-    }.items() if bad]
+    wrong = wrong_shares(lonely + both, processors, float(smi("memory.total")))
+    wrong += ["modes changed"] if before != after else []
+    wrong += ["agent's status"] if status != 0 else []
+    slowest = max(seen.milliseconds for seen in sliced)
+    wrong += ["no faster than time-slices"] if max(seen.milliseconds for seen in both) > 0.75 * slowest else []
     print("wrong: " + ", ".join(wrong) if wrong else "all as it should be")
     return 1 if wrong else 0
 

@@ -64,3 +64,21 @@ answers 'A server PID is required' get_server_status
 answers 'A user id (UID) is required to start a new server' 'start_server -uid x'
 # Several commands of one process.
 answers $'Unknown command "nonsense"\n40.0\nUnknown command ""' 'nonsense 1' get_default_active_thread_percentage ''
+
+# The daemon's own variables (docs/hardware/h200/mps-facts.txt): the percentage is the default, the limit of memory is none.
+answers '' 'quit -t 0'
+start_daemon CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=25 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=4096M
+answers 25.0 get_default_active_thread_percentage
+answers '' 'get_default_device_pinned_mem_limit 0'
+is "$(device)" 32
+is "$(lines context alloc 8G)" "init: 0 no error|context: 0 no error|alloc 8G: 0 no error"
+variables=(CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=80 CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=9000M)
+is "$(device)" 32
+is "$(lines context alloc 8G alloc 1G)" \
+  "init: 0 no error|context: 0 no error|alloc 8G: 0 no error|alloc 1G: 2 out of memory"
+variables=()
+# Later commands are for the next server.
+answers 50.0 'set_default_active_thread_percentage 50'
+answers '' 'set_default_device_pinned_mem_limit 0 8192M'
+is "$(device)" 32
+is "$(lines context alloc 9G)" "init: 0 no error|context: 0 no error|alloc 9G: 0 no error"

@@ -34,8 +34,13 @@ using std::chrono::seconds;
 using Clock = std::chrono::steady_clock;
 
 constexpr seconds kUntilItAnswers{10};
-constexpr seconds kUntilServerIsGone{5};
 constexpr seconds kUntilFaultIsSaid{2};
+// By shutdown_server -f alone, which leaves no client anything to wait for.
+constexpr seconds kUntilServerEnds{1};
+constexpr seconds kUntilServerIsGone{5};
+// After a client's fault the next one works; the rest is for its server's start.
+constexpr seconds kBackWithin{5};
+static_assert(kUntilFaultIsSaid + kUntilServerEnds + seconds(1) < kBackWithin);
 constexpr milliseconds kBetweenTries{20};
 constexpr std::uint32_t kClientsGrace = 3;  // seconds
 constexpr seconds kDaemonsGrace{2};
@@ -90,7 +95,7 @@ Result<void> EndServer(const Dialogue& control,
   // Held before it is told to end: its number is its own until then.
   Result<UniqueFd> process = OpenServer(server, directories);
   TRY(said, control.Ask(service::mps::EndServer(server)));
-  if (process.ok() && !WaitForEnd(process->get(), kUntilServerIsGone, &stop) && !stop) {
+  if (process.ok() && !WaitForEnd(process->get(), kUntilServerEnds, &stop) && !stop) {
     Signal(process->get(), SIGKILL);
   }
   const Clock::time_point deadline = Clock::now() + kUntilServerIsGone;

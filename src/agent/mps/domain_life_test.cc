@@ -232,6 +232,21 @@ TEST_F(DomainLifeTest, AServerInFaultIsFoundWithoutALineInTheLog) {
   EXPECT_EQ(runner_->started(), 1U);
 }
 
+// Its daemon's word may not end it: its clients wait for the next one.
+TEST_F(DomainLifeTest, AServerInFaultThatStaysIsKilledAndItsDaemonIsNot) {
+  const pid_t server = testing::StartServer(service::mps::DirectoriesOf(machine_.root, "GPU-1"));
+  runner_->HaveStubbornServer("FAULT", server);
+  Write(kFault);
+  UntilHasBeen("mending");
+  Until("ready");
+  EXPECT_EQ(phases_, (std::vector<std::string>{"ready", "mending", "ready"}));
+  EXPECT_EQ(runner_->asked("shutdown_server " + std::to_string(server) + " -f"), 1);
+  EXPECT_EQ(runner_->started(), 1U);
+  int status = 0;
+  ASSERT_EQ(waitpid(server, &status, 0), server);
+  EXPECT_EQ(WTERMSIG(status), SIGKILL);
+}
+
 TEST_F(DomainLifeTest, ALineThatSomebodyForgedChangesNothing) {
   const int before = looks();
   Write(kFault);

@@ -30,17 +30,19 @@ inline bool Append(const std::string& path, const std::string& text) {
   return file.good();
 }
 
+inline constexpr const char* kServer = "nvidia-cuda-mps-server";
+
 // A server of that daemon, as far as /proc tells.
 inline pid_t StartServer(const service::mps::Directories& directories) {
-  const std::string program = MakeProgram(directories.pipe + "/..", "nvidia-cuda-mps-server");
+  const std::string program = MakeProgram(directories.pipe + "/..", kServer);
   const pid_t server = fork();
   if (server == 0) {
     std::string variable = "CUDA_MPS_PIPE_DIRECTORY=" + directories.pipe;
     std::array<char*, 2> environment = {variable.data(), nullptr};
-    execle(program.c_str(), "nvidia-cuda-mps-server", "1000", nullptr, environment.data());
+    execle(program.c_str(), kServer, "1000", nullptr, environment.data());
     _exit(127);
   }
-  EXPECT_TRUE(AwaitProgram(server, "nvidia-cuda-mps-server"));
+  EXPECT_TRUE(AwaitProgram(server, kServer));
   return server;
 }
 
@@ -156,6 +158,12 @@ class ScriptedRunner final : public Runner {
     servers_ = std::to_string(pid);
     state_ = std::move(state);
   }
+  // Until the process has ended; shutdown_server does not end it.
+  void HaveStubbornServer(std::string state, pid_t pid) {
+    HaveServer(std::move(state), pid);
+    const std::lock_guard lock(mutex_);
+    stubborn_ = pid;
+  }
   int asked(const std::string& command) const {
     const std::lock_guard lock(mutex_);
     return asked_[command];
@@ -174,7 +182,9 @@ class ScriptedRunner final : public Runner {
     return domain.substr(domain.rfind('/') + 1);
   }
   std::string Answer(std::string_view command) const {
-    if (command.starts_with("shutdown_server")) servers_.clear();
+    const bool ends = command.starts_with("shutdown_server") && stubborn_ == 0;
+    const bool has_ended = stubborn_ != 0 && !OpenProgram(model::Pid(stubborn_), kServer).ok();
+    if (ends || has_ended) servers_.clear();
     if (command.starts_with("set_default_active_thread")) threads_ = "50.0";
     if (command == service::mps::kListServers) return servers_.empty() ? "" : servers_ + "\n";
     if (command.starts_with("get_server_status")) {
@@ -209,6 +219,7 @@ class ScriptedRunner final : public Runner {
   std::string fails_at_;
   std::optional<base::ErrorCode> failing_;
   mutable std::string servers_;
+  pid_t stubborn_ = 0;  // the one of these that must be killed
   std::string state_;
   mutable std::string threads_ = "50.0";
 };

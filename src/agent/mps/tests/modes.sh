@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
 # The GPUs of domains are exclusive, and as before in the end, whoever was killed in between.
+# Usage: modes.sh VICTIM…   who dies at each moment: owner, daemons, servers
+victims=" $* "
 source "$(dirname "$0")/common.sh"
 mapfile -t address < <(smi --query-gpu=pci.bus_id --format=csv,noheader)
 modes() { smi --query-gpu=compute_mode --format=csv,noheader | head -n 3 | paste -sd' '; }
@@ -38,32 +40,66 @@ tell next "go exclusive"
 until_shown next nothing
 until_true as_before
 
-# die_at MOMENT [CHECK]: the owner called brief, as soon as this is true; what then holds. What comes next puts everything
-# back.
+# processes daemons|servers: of all domains.
+processes() {
+  local pid words
+  for pid in $(grep -lsz "^CUDA_MPS_PIPE_DIRECTORY=$root/" /proc/[0-9]*/environ | cut -d/ -f3); do
+    words=$(tr '\0' ' ' 2>/dev/null <"/proc/$pid/cmdline" || true)
+    case $1:$words in
+    daemons:*nvidia-cuda-mps-control\ -f\ | servers:*nvidia-cuda-mps-server*) echo "$pid" ;;
+    esac
+  done
+}
+dies() { [[ $victims == *" $1 "* ]]; }
+
+# die_at MOMENT STATE [CHECK]: the victims, as soon as this is true. Where the owner called brief is one of them CHECK holds
+# then, and the next one puts everything back; else it gets into STATE all the same, and does so itself.
 die_at() {
+  local kind last=brief
   until_true eval "$1"
-  kill -KILL "$brief_pid"
-  wait "$brief_pid" || true
-  eval "${2:-true}"
-  owner after
-  tell after "go exclusive"
-  until_shown after nothing
+  if dies owner; then
+    kill -KILL "$brief_pid"
+    wait "$brief_pid" || true
+  fi
+  for kind in daemons servers; do
+    ! dies "$kind" || processes "$kind" | xargs -r kill -KILL 2>/dev/null || true # some end by themselves
+  done
+  if dies owner; then
+    eval "${3:-true}"
+    owner after
+    last=after
+  else
+    until_shown brief "$2"
+  fi
+  tell "$last" "go exclusive"
+  until_shown "$last" nothing
   until_true as_before
-  kill -KILL "$after_pid"
-  wait "$after_pid" || true
+  local pid=${last}_pid
+  kill -KILL "${!pid}"
+  wait "${!pid}" || true
+  end_holder
   ! grep -lsz "^CUDA_MPS_PIPE_DIRECTORY=$root/" /proc/[0-9]*/environ || fail "a daemon outlives its domain: $1"
   rm -f "$work"/brief.* "$work"/after.* "$root.modes"
+}
+end_holder() {
+  [ -e "$work/holder.in" ] || return 0
+  kill -KILL "$holder_pid" 2>/dev/null || true
+  wait "$holder_pid" || true
+  rm -f "$work"/holder.*
 }
 
 # While they begin.
 rm -f "$root.modes"
 moments=('[ -s "$work/brief.err" ]' '[ -s "$root.modes" ]' '! as_before' '[ -e "$root/one/domain.json" ]'
   '[ -e "$root/two/pipe/control" ]' 'shows_now brief "$ready"')
-for moment in "${moments[@]}"; do
-  owner brief
-  tell brief "${all[@]}" "go exclusive"
-  die_at "$moment"
-done
+beginning() {
+  local moment
+  for moment in "${moments[@]}"; do
+    owner brief
+    tell brief "${all[@]}" "go exclusive"
+    die_at "$moment" "$ready"
+  done
+}
 
 # While they end: one has a client, which its daemon gives some seconds, so that its end is under way.
 mode_of() { smi -i "$1" --query-gpu=compute_mode --format=csv,noheader; }
@@ -77,28 +113,40 @@ begin() {
 }
 is_ending() {
   is "$(mode_of 0)" Exclusive_Process
-  kill -KILL "$holder_pid"
-  wait "$holder_pid" || true
-  rm -f "$work"/holder.*
+  end_holder
 }
 early=('[ "$(quits)" -gt "$before_that" ]' '[ ! -e "$root/two/domain.json" ]' '[ "$(mode_of 1)" = Prohibited ]')
-for moment in "${early[@]}"; do
-  begin
-  start_in one holder context wait sync
-  until_true said holder "context: 0 no error"
-  tell brief "go exclusive"
-  die_at "$moment" is_ending
-done
+ending() {
+  local moment
+  for moment in "${early[@]}"; do
+    begin
+    start_in one holder context wait sync
+    until_true said holder "context: 0 no error"
+    tell brief "go exclusive"
+    die_at "$moment" nothing is_ending
+  done
+}
 
 # When all have ended, or two, with another limit for the third.
 late='[ "$(record)" != "$record_then" ]'
-for moment in "$late" as_before; do
-  begin
-  tell brief "go exclusive"
-  die_at "$moment"
-done
-for moment in "${early[@]}" "$late"; do
-  begin
-  tell brief "domain one ${gpu[0]} 10240 25 ${address[0]}" "go exclusive"
-  die_at "$moment"
-done
+ended() {
+  local moment
+  for moment in "$late" as_before; do
+    begin
+    tell brief "go exclusive"
+    die_at "$moment" nothing
+  done
+  for moment in "${early[@]}" "$late"; do
+    begin
+    tell brief "domain one ${gpu[0]} 10240 25 ${address[0]}" "go exclusive"
+    die_at "$moment" "one ready"
+  done
+}
+
+if [ "$victims" = " owner servers " ]; then
+  ending # a server is there with a client alone
+else
+  beginning
+  ending
+  ended
+fi
