@@ -1,5 +1,5 @@
 """The real API server keeps the contract that partita's client is tested against, asked as a service account, and by
-certificates that are exchanged."""
+certificates and tokens that are exchanged."""
 
 import contextlib
 import json
@@ -32,7 +32,10 @@ def account():
         {"kind": "ServiceAccount", "name": "contract", "namespace": namespace()},
         {"kind": "Group", "name": name, "apiGroup": ACCESS},
     ]
-    rules = [rule("", "nodes", "nodes/status", "configmaps"), rule("events.k8s.io", "events"), rule(NFD, "nodefeatures")]
+    rules = [
+        rule("", "nodes", "nodes/status", "configmaps", "serviceaccounts/token"), rule("events.k8s.io", "events"),
+        rule(NFD, "nodefeatures"),
+    ]
     return [
         {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "contract"}},
         {"apiVersion": f"{ACCESS}/v1", "kind": "ClusterRole", "metadata": {"name": name}, "rules": rules},
@@ -77,7 +80,8 @@ def certificates(cluster):
 
 def run_contract(cluster, kubeconfig, exchanged):
     program = cluster.build / "bin" / "partita_kube_contract"
-    suites = ":".join(f"{suite}.*" for suite in ("KubeContract", "KubeServerContract", "KubeCertificates"))
+    names = ("KubeContract", "KubeServerContract", "KubeCertificates", "KubeTokens")
+    suites = ":".join(f"{name}.*" for name in names)
     words = [str(program), f"--gtest_filter={suites}", "--gtest_brief=1"]
     places = {"PARTITA_CONTRACT_KUBECONFIG": str(kubeconfig), "PARTITA_CONTRACT_CERTIFICATES": str(exchanged)}
     with step("run the contract's tests"):

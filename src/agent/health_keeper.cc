@@ -249,8 +249,10 @@ void HealthKeeper::Publish(model::NodeHealth next) {
   if (next == *current_) return;
   const NodeHealthPtr before =
       std::exchange(current_, std::make_shared<const model::NodeHealth>(std::move(next)));
-  for (const Transition& transition : service::health::Transitions(*before, *current_))
+  for (const Transition& transition : service::health::Transitions(*before, *current_)) {
     Tell(transition);
+    if (started_ && !clearing_ && changed_) changed_(transition);
+  }
   // A subscriber may end its own subscription, or another's.
   const NodeHealthPtr published = current_;
   for (const std::shared_ptr<Subscriber>& each :
@@ -337,7 +339,9 @@ base::Value HealthKeeper::Document() const {
 base::Result<std::uint64_t> HealthKeeper::Clear(const std::string& what) {
   TRY(meant, service::health::MeantBy(what, node_.live().current()->inventory));
   const std::size_t before = health_.faults.size();
+  clearing_ = true;
   Apply(service::health::Clear(health_, meant));
+  clearing_ = false;
   const std::uint64_t cleared = before - health_.faults.size();
   if (cleared > 0 && cleared_)
     cleared_(fmt::format("an operator cleared {} fault{} of {} (partita health clear)", cleared,

@@ -62,6 +62,11 @@ class HealthKeeper {
   }
   // partita.dev/health/v1.
   [[nodiscard]] base::Value Document() const;
+  // Each change of a part from the start on, but for those that an operator makes, which the next
+  // is for. What was known before a restart is no change.
+  void OnChange(std::function<void(const service::health::Transition&)> told) {
+    changed_ = std::move(told);
+  }
   // Told, for people, when an operator had faults forgotten.
   void OnCleared(std::function<void(const std::string& what)> told) { cleared_ = std::move(told); }
   // How many faults were forgotten.
@@ -89,7 +94,9 @@ class HealthKeeper {
   [[nodiscard]] const model::Gpu* GpuAt(const model::PciAddress& pci) const;
 
   std::function<std::vector<model::MpsDomain>()> domains_;
+  std::function<void(const service::health::Transition&)> changed_;
   std::function<void(const std::string& what)> cleared_;
+  bool clearing_ = false;
   net::Loop& loop_;
   base::Log& log_;
   Node& node_;

@@ -116,10 +116,11 @@ spec: {containers: [{name: main, image: i, resources: {limits: {nvidia.com/gpu.s
 YAML
 run 0 on_node partita explain --width 200 -f "$work/pod.yaml"
 shows "small share 1 of 3 of GPU 0" "at most 10.0 GiB and 10 % of the SMs for this one" \
-  "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=10240M"
+  "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT=0=10240M" "$root/$gpu/pipe on "
 run 0 on_node partita explain -f "$work/pod.yaml" -o json
 by_schema explain-v1 "$work/out"
-shows '"size": "small"' '"memoryLimitMiB": 10240' '"threadPercent": 10'
+shows '"size": "small"' '"memoryLimitMiB": 10240' '"threadPercent": 10' \
+  "\"containerPath\": \"/mps/nvidia.com/gpu.small/pipe\"" "\"hostPath\": \"$root/$gpu/pipe\""
 
 # Several in one container: as many times the limits. Who holds a share keeps its domain as it is: a ledger that knows
 # nobody makes way for another.

@@ -75,6 +75,13 @@ pod two "nvidia.com/gpu: 2" >"$work/two.yaml"
 run 0 on_node sh -c "partita explain --width 200 -f - --config '$work/variables.yaml' <'$work/two.yaml'"
 complains "no agent was asked"
 shows "NVIDIA_VISIBLE_DEVICES=GPU-" "/dev/nvidia0 rw" "/dev/nvidiactl rw" "runtime must be NVIDIA's or ours"
+# Mounts that name the devices to a runtime.
+sed 's/envvar, passDeviceSpecs: true/volume-mounts/' "$work/variables.yaml" >"$work/mounts.yaml"
+run 0 on_node partita explain --width 200 -f "$work/two.yaml" --config "$work/mounts.yaml"
+shows "mount  /dev/null on /var/run/nvidia-container-devices/GPU-" "NVIDIA_VISIBLE_DEVICES=/var/run/nvidia-container-devices"
+run 0 on_node partita explain -f "$work/two.yaml" --config "$work/mounts.yaml" -o json
+by_schema explain-v1 "$work/out"
+shows '"hostPath": "/dev/null"' '"containerPath": "/var/run/nvidia-container-devices/GPU-' '"readOnly": false'
 run 3 on_node partita explain --width 200 -f "$manifests/two-gpus-on-product.yaml" -o json
 by_schema explain-v1 "$work/out"
 shows '"code": "Refused"' '"code": "Label"' "nvidia.com/cuda.driver-version.full, which replaced it; here it is 580.159.04"

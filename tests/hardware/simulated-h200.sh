@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # On the simulated h200-vm the program of this build says what the real driver said.
-# Usage: simulated-h200.sh status|mig|mig-layouts CAPTURES
+# Usage: simulated-h200.sh status|mig|mig-layouts|labels CAPTURES
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 captures=$2
@@ -26,6 +26,21 @@ mig-layouts)
   says plan.txt mig plan --want 1g.18gb:2,2g.35gb,3g.71gb || [ $? = 3 ] # there is something to do
   python3 "$here/compare_mig_layouts.py" "$PARTITA_SIM_DIR/layouts.txt" "$PARTITA_SIM_DIR/plan.txt" \
     "$captures/mig-profiles.txt"
+  ;;
+labels)
+  # As docs/hardware/h200/labels.txt has them: each command, then what it prints.
+  ln -s "$PARTITA_BIN/partita" "$PARTITA_SIM_DIR/gpu-feature-discovery"
+  prints() {
+    echo "$ $*"
+    "$PARTITA_BIN/partita-sim" run -- "$@"
+  }
+  PATH=$PARTITA_BIN:$PARTITA_SIM_DIR:$PATH
+  {
+    prints partita labels show --explain
+    prints partita labels show --reference
+    prints gpu-feature-discovery --oneshot --no-timestamp --output-file= --use-node-feature-api=false
+  } >"$PARTITA_SIM_DIR/labels.txt"
+  python3 "$here/compare_labels.py" "$PARTITA_SIM_DIR/labels.txt" "$captures/smi.xml" "$captures/nvml-probe.jsonl"
   ;;
 *) exit 2 ;;
 esac

@@ -1,9 +1,12 @@
 // Health in an agent on a simulated machine. Time on the loop is the test's; the driver's threads
 // are real, so whatever comes from them is waited for.
 
+#include <algorithm>
 #include <filesystem>
 #include <string>
+#include <utility>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "agent/agent.h"
@@ -355,29 +358,74 @@ TEST_F(HealthTest, ARestartForgetsNothingAndAnOperatorMay) {
   EXPECT_EQ(State(1), kHealthy);
 }
 
-TEST_F(HealthTest, WhatAnOperatorClearsIsAnEventOfTheNode) {
-  std::unique_ptr<kube::Watching> watching;
-  std::string events;
-  options_.connect = [&](net::Loop& loop,
-                         const std::string&) -> base::Result<agent::ClusterConnection> {
-    auto client = std::make_unique<kube::testing::FakeClient>(loop);
-    watching = client->Watch("/apis/events.k8s.io/v1/namespaces/default/events", "",
-                             {.seen = [&](const base::Value& event) {
-                               events += event.Find("type")->AsString() + " " +
-                                         event.Find("reason")->AsString() + ": " +
-                                         event.Find("note")->AsString() + "\n";
-                             }});
-    return agent::ClusterConnection{std::move(client), "the test", "default"};
-  };
+// "Warning GpuUnhealthy: …", a line each.
+class HealthEvents : public HealthTest {
+ protected:
+  HealthEvents() {
+    options_.connect = [this](net::Loop& loop,
+                              const std::string&) -> base::Result<agent::ClusterConnection> {
+      auto client = std::make_unique<kube::testing::FakeClient>(loop);
+      watching_ = client->Watch("/apis/events.k8s.io/v1/namespaces/default/events", "",
+                                {.seen = [this](const base::Value& event) {
+                                  events_ += event.Find("type")->AsString() + " " +
+                                             event.Find("reason")->AsString() + ": " +
+                                             event.Find("note")->AsString() + "\n";
+                                }});
+      return agent::ClusterConnection{std::move(client), "the test", "default"};
+    };
+  }
+  void TearDown() override {
+    watching_.reset();
+    HealthTest::TearDown();
+  }
+  // What came since the last time; waits for so many.
+  std::string Events(std::ptrdiff_t count) {
+    loop_.RunUntil([&] { return std::count(events_.begin(), events_.end(), '\n') >= count; });
+    return std::exchange(events_, "");
+  }
+
+  std::unique_ptr<kube::Watching> watching_;
+  std::string events_;
+};
+
+TEST_F(HealthEvents, WhatAnOperatorClearsIsOne) {
   Start();
   Xid(95, 1);
   Until(kUnhealthy, 1);
+  Events(1);
   ASSERT_EQ(agent_->health().Clear("2").value(), 0U) << "nothing is wrong with it";
   ASSERT_EQ(agent_->health().Clear("1").value(), 1U);
-  loop_.RunUntil([&] { return !events.empty(); });
-  EXPECT_EQ(events,
+  EXPECT_EQ(Events(1),
             "Normal GpuRecovered: an operator cleared 1 fault of GPU 1 (partita health clear)\n");
-  watching.reset();
+}
+
+TEST_F(HealthEvents, AFaultAndItsEndAreOneEach) {
+  const std::uint32_t ill = machine_.MakeMigDevice(0, 0, 0);
+  Start();
+  Xid(31, 0, ill);
+  loop_.RunUntil([&] { return State(0, ill) == kUnhealthy; });
+  const std::string part =
+      fmt::format("GPU instance {}, compute instance 0 of GPU 0 ({})", ill, machine_.board(0).uuid);
+  EXPECT_EQ(Events(1),
+            "Warning GpuUnhealthy: " + part +
+                " is unhealthy (XidCritical): XID 31, a page fault of the GPU's MMU: look at the "
+                "program that ran there; it is back when that has ended\n");
+  Pass(5500ms);
+  EXPECT_EQ(State(0, ill), kHealthy) << lines_;
+  EXPECT_EQ(Events(1),
+            "Normal GpuRecovered: " + part + " is healthy again (XidCritical is over)\n");
+}
+
+TEST_F(HealthEvents, AFaultThatIsRememberedIsNotToldAgain) {
+  Start();
+  Xid(95, 1);
+  EXPECT_NE(Events(1).find("Warning GpuUnhealthy: GPU 1 ("), std::string::npos);
+  Stop();
+  Start();
+  EXPECT_EQ(State(1), kUnhealthy) << lines_;
+  Xid(95, 2);
+  EXPECT_NE(Events(1).find("Warning GpuUnhealthy: GPU 2 ("), std::string::npos);
+  EXPECT_EQ(events_, "");
 }
 
 TEST_F(HealthTest, OtherRulesHoldAtOnce) {

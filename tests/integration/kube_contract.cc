@@ -1,12 +1,16 @@
 // What partita needs of an API server, said once and held against three: the fake in memory that
 // unit tests use (no variable), the one in Python (tests/support/fake_api.py) and the real one
 // (e2e/scenarios/kube_contract.py), both by the kubeconfig that PARTITA_CONTRACT_KUBECONFIG names.
-// Objects are named after the process, and gone when it ends. Suite KubeCertificates asks the last
-// two by certificates.
+// Objects are named after the process, and gone when it ends. Suites KubeCertificates and
+// KubeTokens ask the last two by certificates, and by tokens of the service account "contract".
 //
 // Suite Faults (kube_contract_faults.cc) needs the fake in Python, which is told how to go wrong.
 #include <array>
+#include <chrono>
+#include <cstdio>
+#include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kube/events.h"
@@ -243,6 +247,108 @@ TEST_F(KubeCertificates, AnExchangedOneIsTheNextRequestsAndAWatchGoesOn) {
   auto& later = Watch("");
   Until([&] { return Last(later, "synced"); });
   EXPECT_EQ(failures_, std::vector<std::string>{});
+}
+
+// By tokens that the server makes, each bound to a Node and no longer good when that has gone.
+class KubeTokens : public KubeContract {
+ protected:
+  void SetUp() override {
+    KubeContract::SetUp();
+    if (HasFatalFailure()) return;
+    file_ = ::testing::TempDir() + "/" + name_ + ".token";
+    first_ = MakeToken("-first"), second_ = MakeToken("-second");
+    path_ = MakeConfigMap("one");
+    Write(first_);
+    client_.swap(maker_);
+    client_ = ByToken({.token_file = file_});
+  }
+  void TearDown() override {
+    client_.swap(maker_);
+    KubeContract::TearDown();
+    (void)std::remove(file_.c_str());
+  }
+  void Write(const std::string& token) {
+    PARTITA_CHECK(base::ReplaceRegularFile(file_, token + "\n", 0600).ok());
+  }
+  struct Token {
+    std::string token = {}, token_file = {};
+  };
+  std::unique_ptr<kube::Client> ByToken(const Token& token) {
+    auto access = kube::FindAccess(Kubeconfig().value_or(""), kube::ProcessEnvironment());
+    PARTITA_CHECK(access.ok());
+    access->kubeconfig.clear();
+    access->token = token.token;
+    access->token_file = token.token_file;
+    return kube::NewClient(*loop_, "token", *access, kube::SystemRandom(), "partita/contract");
+  }
+  std::string MakeToken(const std::string& end) {
+    const Value node = Json(fmt::format(
+        R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{}"}}}})", name_ + end));
+    EXPECT_TRUE(Create(Nodes(), node).ok());
+    const Value request = Json(
+        fmt::format(R"({{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":)"
+                    R"({{"boundObjectRef":{{"apiVersion":"v1","kind":"Node","name":"{}"}}}}}})",
+                    name_ + end));
+    const auto made = Ask([&](auto answer) {
+      client_->Create("/api/v1/namespaces/" + space_ + "/serviceaccounts/contract/token", request,
+                      answer);
+    });
+    EXPECT_TRUE(made.ok()) << made.error().ToString();
+    return made.ok() ? At(*made, {"status", "token"}) : "";
+  }
+  // The first is not good any more; a server remembers for some seconds that one was.
+  void EndFirst() {
+    const std::string node = Nodes() + "/" + name_ + "-first";
+    ASSERT_TRUE(Ask([&](auto answer) { maker_->Delete(node, answer); }).ok());
+    const std::unique_ptr<kube::Client> asks = ByToken({.token = first_});
+    const std::unique_ptr<net::Timer> again = loop_->NewTimer("again");
+    bool refused = false, asked = false;
+    Until([&] {
+      if (!std::exchange(asked, true))
+        asks->Get(path_, [&](const base::Result<Value>& answer) {
+          refused = !answer.ok() && answer.error().code() == ErrorCode::kUnavailable;
+          again->After(std::chrono::milliseconds(100), [&] { asked = false; });
+        });
+      return refused;
+    });
+  }
+  // A watch from before, a write, and a watch from now on.
+  void ExpectAllGoesOn(const std::vector<std::string>& told) {
+    const auto patched = Patch(path_, PatchKind::kMerge, R"({"data":{"a":"two"}})");
+    EXPECT_TRUE(patched.ok()) << patched.error().ToString();
+    Until([&] { return Last(told, "seen two"); });
+    auto& later = Watch("");
+    Until([&] { return Last(later, "synced"); });
+  }
+
+  std::string file_, first_, second_, path_;
+  std::unique_ptr<kube::Client> maker_;
+};
+
+TEST_F(KubeTokens, AnExchangedOneIsTheNextRequestsAndAWatchGoesOn) {
+  auto& told = Watch("");
+  Until([&] { return Last(told, "synced"); });
+  Write(second_);
+  EndFirst();
+  ExpectAllGoesOn(told);
+  EXPECT_EQ(failures_, std::vector<std::string>{});
+}
+
+TEST_F(KubeTokens, OneThatEndsBeforeItIsExchangedIsToldAndNothingIsLost) {
+  auto& told = Watch("");
+  Until([&] { return Last(told, "synced"); });
+  EndFirst();
+  const auto refused = Get(path_);
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().code(), ErrorCode::kUnavailable);
+  EXPECT_NE(refused.error().hint().find("no longer, good"), std::string::npos)
+      << refused.error().hint();
+  auto& begun = Watch("");
+  Until([&] { return !failures_.empty(); });
+  EXPECT_NE(failures_.front().find("401"), std::string::npos) << failures_.front();
+  Write(second_);
+  Until([&] { return Last(begun, "synced"); });
+  ExpectAllGoesOn(told);
 }
 
 TEST_F(KubeServerContract, RefusalsSayWhatTheyMean) {

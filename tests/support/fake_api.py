@@ -12,7 +12,7 @@ POST /fake with a JSON document makes it go wrong; each document replaces the on
     {"forget": true}      once: open watches end, and what was before now is 410
     {"outage": 1.5}       once: nobody listens for so long, and every connection is cut
     {"gone": true}        the same until the next document
-    {"token": "other"}    only this token is good from now on
+    {"token": "other"}    only this token is good from now on, with those that it made itself
     {"certificate": [CERT, KEY]}   who connects from now on is shown this one
 
 Two ports serve the same objects, as two API servers of one cluster do: it says both, a line each. Nothing goes wrong at
@@ -51,7 +51,7 @@ RESOURCES = {
 }
 HURRY = 0.25  # sooner than this nobody asks again who waits at all; a server that says how long is asked no sooner
 PATH = re.compile(r"/(?:api/v1|apis/(?P<group>[^/]+)/v[^/]+)(?:/namespaces/(?P<space>[^/]+)(?=/[^/]+))?/(?P<plural>[^/]+)"
-                  r"(?:/(?P<name>[^/]+))?(?:/(?P<sub>status))?")
+                  r"(?:/(?P<name>[^/]+))?(?:/(?P<sub>status|token))?")
 
 
 class Faults:
@@ -117,8 +117,20 @@ class Cluster:
     def __init__(self, token):
         self.store, self.faults, self.tally = Store(), Faults(), Tally()
         self.token, self.epoch = token, 0
+        self.made = {}  # tokens, each with the node that it ends with
         self.rests = {}  # of lists that were begun, by what continues them: version and objects
         self.servers = []
+
+    def knows(self, token):
+        return token == self.token or self.made.get(token) in self.store.objects
+
+    def make_token(self, body):
+        """A TokenRequest: of a node, whose end is the token's. Which account it is for is all one here."""
+        bound = body["spec"]["boundObjectRef"]
+        node = ("", "nodes", "", bound["name"])
+        made = f"made-{len(self.made)}-{self.store.need(node)['metadata']['name']}"
+        self.made[made] = node
+        return {**body, "status": {"token": made}}
 
     def end_watches(self):
         with self.store.changed:
@@ -171,7 +183,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
             if not self.server.listens:  # it came in just before
                 self.close_connection = True
                 return None
-            if not self.peer() and self.headers.get("Authorization") != f"Bearer {self.server.cluster.token}":
+            token = self.headers.get("Authorization", "").removeprefix("Bearer ")
+            if not self.peer() and not self.server.cluster.knows(token):
                 raise Refused(401, "Unauthorized", "Unauthorized")
             if url.path == "/fake":
                 return self.fake(query, body)
@@ -221,6 +234,8 @@ class Pages(http.server.BaseHTTPRequestHandler):
             return None
         if (group, plural) == ("authentication.k8s.io", "selfsubjectreviews"):
             return self.reply(201, {"kind": "SelfSubjectReview", "status": {"userInfo": {"username": self.peer()}}})
+        if (plural, found["sub"]) == ("serviceaccounts", "token"):
+            return self.reply(201, self.server.cluster.make_token(body))
         # As to an account that has rights to these alone: whether there is something else is nothing for it to know.
         if (group, plural) not in RESOURCES:
             raise Refused(403, "Forbidden", f'{plural} is forbidden: cannot {verb} resource "{plural}"')

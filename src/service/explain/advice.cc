@@ -131,11 +131,10 @@ std::optional<Advice> AboutWholeGpus(const NodeView& node, const std::string& na
   const bool divided = std::all_of(
       gpus.begin(), gpus.end(), [](const model::Gpu& gpu) { return gpu.mig && gpu.mig->enabled; });
   if (!divided) return std::nullopt;
+  const std::string names = base::Join(OfferedNames(node), ", ");
   return Advice{
       NotOffered(name) + ": every GPU is divided by MIG",
-      fmt::format("ask for one of {}, or make a GPU whole again: `partita mig apply --gpu "
-                  "0 --want off`",
-                  base::Join(OfferedNames(node), ", "))};
+      (names.empty() ? "" : fmt::format("ask for one of {}, or ", names)) + HowToMakeWhole(node)};
 }
 
 // "pod default/train (main): 4, pod default/serve (main)".

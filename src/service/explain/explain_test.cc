@@ -368,13 +368,42 @@ TEST(Explain, AdvisesNoChangeThatTakesWhatIsHeld) {
       "ends, or see `partita mig plan`");
 }
 
-TEST(Explain, SaysThatEveryGpuIsDivided) {
-  model::Inventory node = Boards(1);
-  LayOut(node, 0, {"1g.5gb"});
-  EXPECT_EQ(Why(Ask(ViewOf(node, Settings(MigStrategy::kMixed)), Containers("nvidia.com/gpu: 1"))),
-            "Resource: nvidia.com/gpu is not offered on this node: every GPU is divided by MIG > "
-            "ask for one of nvidia.com/mig-1g.5gb, or make a GPU whole again: `partita mig apply "
-            "--gpu 0 --want off`");
+// Why nvidia.com/gpu cannot be had, from "> " on.
+std::string AdviceForWhole(const NodeView& view) {
+  const std::string why = Why(Ask(view, Containers("nvidia.com/gpu: 1")));
+  constexpr std::string_view kIs =
+      "Resource: nvidia.com/gpu is not offered on this node: every GPU is divided by MIG > ";
+  return why.starts_with(kIs) ? why.substr(kIs.size()) : why;
+}
+
+TEST(Explain, AdvisesToMakeAGpuWholeThatNobodyHolds) {
+  model::Inventory node = Boards(2);
+  LayOut(node, 0, {"1g.5gb", "2g.10gb"});
+  LayOut(node, 1, {"1g.5gb"});
+  NodeView view = ViewOf(node, Settings(MigStrategy::kMixed));
+  const std::string names = "ask for one of nvidia.com/mig-1g.5gb, nvidia.com/mig-2g.10gb, or ";
+  EXPECT_EQ(AdviceForWhole(view),
+            names + "make GPU 0 whole again: `partita mig apply --gpu 0 --want off`");
+  Hold(view, "MIG-0-1", "pod default/train (main)");
+  EXPECT_EQ(AdviceForWhole(view),
+            names + "make GPU 1 whole again: `partita mig apply --gpu 1 --want off`");
+  model::Process process{.pid = model::Pid(4711)};
+  process.name = "python3";
+  view.inventory.gpus[1].processes = {process};
+  EXPECT_EQ(AdviceForWhole(view),
+            names +
+                "wait until a GPU can be made whole again: GPU 0 is in use: 2g.10gb by pod "
+                "default/train (main); GPU 1 is in use: by pid 4711 (python3)");
+}
+
+TEST(Explain, AdvisesToMakeAGpuWholeWhereNothingIsOffered) {
+  model::Inventory node = Boards(2);
+  for (const std::uint32_t gpu : {0U, 1U}) LayOut(node, gpu, {});
+  node.gpus[0].faults.push_back({model::FaultKind::kLost, "it fell off the bus: reboot"});
+  EXPECT_EQ(AdviceForWhole(ViewOf(node, Settings(MigStrategy::kMixed))),
+            "make GPU 1 whole again: `partita mig apply --gpu 1 --want off`");
+  node.gpus[1].faults = node.gpus[0].faults;
+  EXPECT_EQ(AdviceForWhole(ViewOf(node, Settings(MigStrategy::kMixed))), "see `partita health`");
 }
 
 TEST(Explain, SaysThatNothingIsServed) {

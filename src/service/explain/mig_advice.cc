@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "base/text.h"
+#include "model/holder.h"
 #include "model/mig/plan.h"
 #include "model/mig/wanted.h"
 
@@ -74,6 +75,19 @@ std::optional<std::string> CommandFor(const Gpu& gpu,
                      WantText(geometry, goal.devices));
 }
 
+// Who is in the way of a plan, and in what: "1g.5gb by pod default/train (main)".
+std::string InTheWay(const MigGeometry& geometry, const model::GpuPlan& plan) {
+  std::vector<std::string> parts;
+  for (const model::GivenInstance& given : plan.given)
+    parts.push_back(fmt::format("{} by {}", geometry.profiles[given.place.profile].name, given.to));
+  for (const model::Process& process : plan.blockers)
+    parts.push_back("by " + model::HolderText(process));
+  for (const model::HiddenHolder& holder : plan.hidden_blockers)
+    parts.push_back(model::HolderText(holder));
+  if (plan.blockers_unknown) parts.push_back(plan.blockers_unknown->ToString());
+  return base::Join(parts, ", ");
+}
+
 // What the GPUs that can do MIG make instead, a product each.
 std::string WhatTheyMake(const NodeView& node) {
   std::map<std::string, std::string> products;
@@ -132,6 +146,26 @@ std::string HowToMake(const NodeView& node,
       "no GPU of this node has room for a {} beside what is there: wait until some "
       "pod ends, or see `partita mig plan`",
       profile.ToString());
+}
+
+std::string HowToMakeWhole(const NodeView& node) {
+  const std::map<std::string, std::string> holders = HoldersById(node);
+  model::MigPlanners planners;
+  std::vector<std::string> held;
+  for (const Gpu& gpu : node.inventory.gpus) {
+    if (!gpu.mig || !gpu.uuid || !gpu.index || !gpu.faults.empty()) continue;
+    const auto planned =
+        model::PlanGpu(gpu, planners.For(*gpu.mig), model::GpuGoal{}, PinnedOf(gpu, holders));
+    const auto* plan = std::get_if<model::GpuPlan>(&planned);
+    if (plan == nullptr) continue;
+    if (!plan->Blocked())
+      return fmt::format("make GPU {0} whole again: `partita mig apply --gpu {0} --want off`",
+                         *gpu.index);
+    held.push_back(fmt::format("GPU {} is in use: {}", *gpu.index,
+                               InTheWay(MigGeometry::From(*gpu.mig), *plan)));
+  }
+  if (held.empty()) return "see `partita health`";
+  return "wait until a GPU can be made whole again: " + base::Join(held, "; ");
 }
 
 }  // namespace partita::service::explain

@@ -1,4 +1,4 @@
-// How a MIG device that a pod asks for could be made.
+// How a MIG device that a pod asks for could be made, or a whole GPU of divided ones.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,10 @@ namespace partita::service::explain {
 [[nodiscard]] std::string HowToMake(const NodeView& node,
                                     const model::ProfileName& profile,
                                     std::uint64_t count);
+
+// What to do for a GPU that is not divided, where every one is: the command that takes nothing from
+// anybody, or who holds what.
+[[nodiscard]] std::string HowToMakeWhole(const NodeView& node);
 
 // Whether some GPU has one already, whoever it is offered to.
 [[nodiscard]] bool HasDevice(const NodeView& node, const model::ProfileName& profile);
