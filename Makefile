@@ -170,7 +170,7 @@ nightly: ## Hours: all under sanitizers, long soak, a day, random operations and
 	@PARTITA_E2E_CYCLES=10 $(MAKE) e2e E2E_ONLY=cycles
 	@PARTITA_E2E_KILLS=200 $(MAKE) e2e E2E_ONLY=killed-server
 	@$(MAKE) e2e E2E_PATHS=e2e/scenarios/nightly
-	@$(MAKE) cluster CLUSTER_COMMAND='kubectl get nodes'
+	@$(MAKE) cluster CLUSTER_COMMAND='scripts/check-session README.md'
 	@CI=true scripts/in-fresh-debian make test
 	@$(MAKE) mutants
 	@$(MAKE) tidy

@@ -9,8 +9,8 @@ from testbench.scenario_bench import Unexpected, current, where
 
 KUBELET = "kubelet"
 # As docs/health.md has them. What breaks tells of itself. That a cause is gone is proven by a look, of which there is one
-# every two seconds; five more are for what comes after the proof, of which three are held back.
-OUT_SECONDS, BACK_SECONDS = 1, 2 + 5
+# every two seconds; the device is held back three seconds from then; one more is for the programs and a busy machine.
+OUT_SECONDS, BACK_SECONDS = 1, 2 + 3 + 1
 
 
 @contextlib.contextmanager

@@ -390,6 +390,14 @@ std::string JoinPath(std::string_view dir, std::string_view name) {
   return path.append(name);
 }
 
+std::string OnHost(std::string path, std::string host_root) {
+  for (std::string* each : {&path, &host_root})
+    while (each->ends_with('/')) each->pop_back();
+  const std::optional<std::string_view> below = WithoutPrefix(path, host_root);
+  if (below && (below->empty() || below->starts_with('/'))) path = std::string(*below);
+  return path.empty() ? "/" : path;
+}
+
 Result<void> ReplaceRegularFile(const std::string& path, std::string_view bytes, mode_t mode) {
   struct stat about = {};
   if (stat(path.c_str(), &about) == 0 && !S_ISREG(about.st_mode)) return NoRegularFile(path);

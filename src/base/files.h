@@ -70,4 +70,8 @@ enum class Heritage : bool {
 // "dir/name"; an absolute `name` is taken as relative to `dir`, as under a root directory.
 [[nodiscard]] std::string JoinPath(std::string_view dir, std::string_view name);
 
+// What the host calls what this process, which finds the host's files below `host_root`, has at
+// `path`, without slashes at its end; `path` itself where it is not below.
+[[nodiscard]] std::string OnHost(std::string path, std::string host_root);
+
 }  // namespace partita::base

@@ -198,6 +198,15 @@ TEST(JoinPath, PutsANameUnderARoot) {
   EXPECT_EQ(JoinPath("/root", ""), "/root");
 }
 
+TEST(OnHost, IsThePathBelowTheHostsRoot) {
+  EXPECT_EQ(OnHost("/host/run/driver/", "/host"), "/run/driver");
+  EXPECT_EQ(OnHost("/host", "/host/"), "/");
+  EXPECT_EQ(OnHost("/host2/run", "/host"), "/host2/run");
+  EXPECT_EQ(OnHost("/", "/host"), "/");
+  EXPECT_EQ(OnHost("/run/driver", "/"), "/run/driver");
+  EXPECT_EQ(OnHost("/", "/"), "/");
+}
+
 TEST(ReadLink, ReportsWhatIsNoLink) {
   EXPECT_EQ(ReadLink("/proc").error().ToString(), "read link /proc: Invalid argument (errno 22)");
 }

@@ -137,6 +137,10 @@ double FactorOf(std::string_view text) {
 void AddOwnSettings(const AgentConfig& config, PluginConfig& plugin) {
   plugin.offer_mig_parents = config.plugin_offer_mig_parents.value == "true";
   plugin.mps_root = config.mps_root.value;
+  const std::string& host = config.host_root.value;
+  const std::string& dev = config.dev_root.value;
+  plugin.driver_root = base::OnHost(config.driver_root.value, host);
+  plugin.dev_root = dev.empty() ? "" : base::OnHost(dev, host);
   plugin.mps_memory_factor = FactorOf(config.mps_memory_factor.value);
   plugin.mps_thread_factor = FactorOf(config.mps_thread_factor.value);
 }

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -156,6 +157,21 @@ TEST(AgentConfig, KnowsHowMpsIsRun) {
     ASSERT_TRUE(chosen.ok()) << chosen.error().ToString();
     EXPECT_EQ(chosen->mps_runner.value, runner);
   }
+}
+
+TEST(AgentConfig, SaysWhereTheHostHasDeviceNodes) {
+  using Roots = std::pair<std::string, std::string>;
+  const auto plugin_of = [](const std::string& node) {
+    const auto config = ParseAgent("version: partita/v1\nnode: {" + node + "}\n");
+    PluginConfig plugin;
+    plugin.driver_root = plugin.dev_root = "/of/the/document";
+    AddOwnSettings(*config, plugin);
+    return Roots(plugin.driver_root, plugin.dev_root);
+  };
+  EXPECT_EQ(plugin_of(""), Roots("/", ""));
+  EXPECT_EQ(plugin_of("driverRoot: /run/driver"), Roots("/run/driver", ""));
+  EXPECT_EQ(plugin_of("hostRoot: /host, driverRoot: /host/run/driver, devRoot: /host"),
+            Roots("/run/driver", "/"));
 }
 
 TEST(AgentConfig, NamesEveryLaterSection) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace partita::hw::nvml {
@@ -16,16 +17,22 @@ std::optional<model::PathLevel> ToPath(std::uint32_t level) {
   return std::nullopt;
 }
 
+struct ActiveLinks {
+  std::vector<unsigned> links;
+  bool all = false;  // there are no others
+};
+
 // Links are numbered without gaps; the first that does not exist ends the count.
-std::vector<unsigned> ActiveLinks(DeviceCalls& calls) {
-  std::vector<unsigned> active;
+ActiveLinks FindActiveLinks(DeviceCalls& calls) {
+  ActiveLinks active;
   for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
     nvmlEnableState_t state = 0;
     const nvmlReturn_t code = calls.Raw(calls.api().nvlink_state, calls.device(), link, &state);
     if (code == NVML_ERROR_INVALID_ARGUMENT) break;
-    if (!calls.Note(calls.api().nvlink_state.name(), code)) break;
-    if (state == NVML_FEATURE_ENABLED) active.push_back(link);
+    if (!calls.Note(calls.api().nvlink_state.name(), code)) return active;
+    if (state == NVML_FEATURE_ENABLED) active.links.push_back(link);
   }
+  active.all = true;
   return active;
 }
 
@@ -59,23 +66,29 @@ LinksOfGpu ReadLinks(DeviceCalls& calls,
     const std::optional<model::PathLevel> path = level ? ToPath(*level) : std::nullopt;
     if (path) links.paths.emplace(peer.pci, *path);
   }
-  const std::vector<unsigned> active = ActiveLinks(calls);
+  const ActiveLinks active = FindActiveLinks(calls);
   // A board's links end in switches all or none, so one tells for all: 18 calls less on an HGX.
-  if (!active.empty() && EndsInSwitch(calls, active.front())) {
-    links.switched = static_cast<std::uint32_t>(active.size());
+  if (!active.links.empty() && EndsInSwitch(calls, active.links.front())) {
+    links.switched = static_cast<std::uint32_t>(active.links.size());
     return links;
   }
-  for (const unsigned link : active) {
+  bool counted = active.all;
+  for (const unsigned link : active.links) {
     const std::optional<model::PciAddress> remote = RemoteOf(calls, link);
+    counted = counted && remote;
     const bool is_peer = std::any_of(peers.begin(), peers.end(),
                                      [&](const Peer& peer) { return remote == peer.pci; });
     if (is_peer) ++links.nvlinks[*remote];
   }
+  if (!counted) return links;
+  for (const Peer& peer : peers)
+    if (peer.pci != gpu) links.nvlinks.try_emplace(peer.pci, 0);
   return links;
 }
 
 NodeLinks Combine(std::span<const LinksOfGpu> all) {
   std::map<std::pair<model::PciAddress, model::PciAddress>, model::GpuLink> pairs;
+  std::set<std::pair<model::PciAddress, model::PciAddress>> counted;
   const auto pair_of = [&pairs](const model::PciAddress& one,
                                 const model::PciAddress& other) -> model::GpuLink& {
     const auto [low, high] = std::minmax(one, other);
@@ -88,15 +101,17 @@ NodeLinks Combine(std::span<const LinksOfGpu> all) {
   for (const LinksOfGpu& links : all) {
     for (const auto& [peer, path] : links.paths) pair_of(links.gpu, peer).path = path;
     for (const auto& [peer, count] : links.nvlinks) {
-      // Both ends count the same links; one of them may not have been readable.
+      // A link that one end takes for down carries nothing.
       model::GpuLink& link = pair_of(links.gpu, peer);
-      link.nvlinks = std::max(link.nvlinks, count);
+      const bool first = counted.insert({link.a, link.b}).second;
+      link.nvlinks = first ? count : std::min(link.nvlinks, count);
     }
     if (links.switched > 0) {
       node.switch_links.push_back({.gpu = links.gpu, .active = links.switched});
     }
   }
-  for (auto& [key, link] : pairs) node.links.push_back(link);
+  for (const auto& [key, link] : pairs)
+    if (link.path || link.nvlinks > 0) node.links.push_back(link);
   return node;
 }
 

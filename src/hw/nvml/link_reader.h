@@ -20,8 +20,9 @@ struct Peer {
 struct LinksOfGpu {
   model::PciAddress gpu;
   std::map<model::PciAddress, model::PathLevel> paths;  // to the peers behind it
-  std::map<model::PciAddress, std::uint32_t> nvlinks;   // direct ones, to any peer
-  std::uint32_t switched = 0;                           // active ones that end in switches
+  // Direct ones that are active, to any peer; 0: none. Absent: this GPU could not tell.
+  std::map<model::PciAddress, std::uint32_t> nvlinks;
+  std::uint32_t switched = 0;  // active ones that end in switches
 };
 
 // `peers` are all GPUs of the node, ordered by address. Paths are symmetric, so they are asked for
@@ -34,7 +35,8 @@ struct NodeLinks {
   std::vector<model::GpuLink> links;
   std::vector<model::SwitchLinks> switch_links;
 };
-// What the GPUs say, put together: each pair once, the lower address first.
+// What the GPUs say, put together: each pair once, the lower address first. Of two counts of its
+// links the lower holds, as NVIDIA's allocator needs them equal and fails where they are not.
 [[nodiscard]] NodeLinks Combine(std::span<const LinksOfGpu> all);
 
 }  // namespace partita::hw::nvml

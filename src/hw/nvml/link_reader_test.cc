@@ -1,5 +1,11 @@
 #include "hw/nvml/link_reader.h"
 
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include <gtest/gtest.h>
 
 namespace partita::hw::nvml {
@@ -31,6 +37,30 @@ TEST(Combine, ListsEachPairOnceWithWhatEitherEndSaid) {
             (model::GpuLink{.a = At(0x0F), .b = At(0x47), .path = std::nullopt, .nvlinks = 1}));
   ASSERT_EQ(node.switch_links.size(), 1U);
   EXPECT_EQ(node.switch_links[0], (model::SwitchLinks{.gpu = At(0x47), .active = 12}));
+}
+
+std::vector<model::GpuLink> LinksOf(std::map<model::PciAddress, std::uint32_t> one,
+                                    std::map<model::PciAddress, std::uint32_t> other) {
+  const std::vector<LinksOfGpu> all = {
+      {.gpu = At(7), .paths = {}, .nvlinks = std::move(one), .switched = 0},
+      {.gpu = At(0x0F), .paths = {}, .nvlinks = std::move(other), .switched = 0}};
+  return Combine(all).links;
+}
+
+TEST(Combine, BelievesTheEndThatCountsFewerLinks) {
+  const std::vector<model::GpuLink> one = {
+      {.a = At(7), .b = At(0x0F), .path = std::nullopt, .nvlinks = 1}};
+  EXPECT_EQ(LinksOf({{At(0x0F), 2}}, {{At(7), 1}}), one);
+  EXPECT_EQ(LinksOf({{At(0x0F), 1}}, {{At(7), 2}}), one);
+  EXPECT_TRUE(LinksOf({{At(0x0F), 2}}, {{At(7), 0}}).empty());
+  EXPECT_TRUE(LinksOf({{At(0x0F), 0}}, {{At(7), 2}}).empty());
+}
+
+TEST(Combine, BelievesOneEndWhereTheOtherCouldNotTell) {
+  const std::vector<model::GpuLink> two = {
+      {.a = At(7), .b = At(0x0F), .path = std::nullopt, .nvlinks = 2}};
+  EXPECT_EQ(LinksOf({{At(0x0F), 2}}, {}), two);
+  EXPECT_EQ(LinksOf({}, {{At(7), 2}}), two);
 }
 
 }  // namespace

@@ -9,19 +9,12 @@ namespace partita::service::cdi {
 
 namespace {
 
+using base::OnHost;
 using base::Result;
 
 std::string Trimmed(std::string path) {
   while (path.size() > 1 && path.ends_with('/')) path.pop_back();
   return path.empty() ? "/" : path;
-}
-
-// What the host calls a directory that we find at `path`.
-std::string OnHost(const std::string& path, const std::string& host_root) {
-  if (host_root == "/") return path;
-  const std::optional<std::string_view> rest = base::WithoutPrefix(path, host_root);
-  if (!rest || (!rest->empty() && !rest->starts_with('/'))) return path;
-  return rest->empty() ? "/" : std::string(*rest);
 }
 
 Result<std::vector<std::string>> InsideAll(const DriverRoot& driver,

@@ -1,11 +1,16 @@
 #include "service/device_plugin/placement.h"
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <random>
 #include <set>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -109,6 +114,117 @@ TEST(Placement, IsTheBestOfAllForEightGpus) {
     for (std::size_t size = 1; size <= 8; ++size)
       for (const Gpus& required : {Gpus{}, Gpus{5}})
         ASSERT_EQ(Place(gpus, required, size).gpus, Plain(gpus, required, size)) << size;
+  }
+}
+
+// The same for nodes on which plain trial takes too long: each set of GPUs is divided once. Sets
+// are numbers with a bit for each GPU.
+class Trial {
+ public:
+  Trial(const Closeness& gpus, std::size_t size)
+      : gpus_(gpus),
+        size_(size),
+        scores_(std::size_t{1} << gpus.count()),
+        divided_(scores_.size()) {
+    for (std::uint32_t set = 1; set < scores_.size(); ++set) {
+      const auto first = static_cast<std::size_t>(std::countr_zero(set));
+      const std::uint32_t others = set & (set - 1);
+      scores_[set] = scores_[others];
+      for (std::size_t gpu = first + 1; gpu < gpus.count(); ++gpu)
+        if ((others >> gpu & 1U) != 0) scores_[set] += gpus.Score(first, gpu);
+    }
+  }
+
+  [[nodiscard]] Gpus Best(const Gpus& required) {
+    std::uint32_t must = 0;
+    for (const std::size_t gpu : required) must |= 1U << gpu;
+    const auto all = static_cast<std::uint32_t>(scores_.size() - 1);
+    std::optional<Rank> best;
+    for (std::uint32_t group = must; group <= all; group = (group + 1) | must) {
+      if (Count(group) != size_) continue;
+      const std::uint32_t rest = all & ~group;
+      Rank rank(-scores_[group] - Divided(rest), -scores_[group], Nodes(group), -scores_[rest],
+                Members(group));
+      if (!best || rank < *best) best = std::move(rank);
+    }
+    return std::get<Gpus>(*best);
+  }
+
+ private:
+  using Rank = std::tuple<std::int64_t, std::int64_t, std::size_t, std::int64_t, Gpus>;
+
+  [[nodiscard]] Gpus Members(std::uint32_t set) const {
+    Gpus members;
+    for (std::size_t gpu = 0; gpu < gpus_.count(); ++gpu)
+      if ((set >> gpu & 1U) != 0) members.push_back(gpu);
+    return members;
+  }
+
+  [[nodiscard]] std::size_t Nodes(std::uint32_t group) const {
+    std::set<int> nodes;
+    std::size_t unknown = 0;
+    for (const std::size_t gpu : Members(group)) {
+      if (gpus_.Numa(gpu))
+        nodes.insert(*gpus_.Numa(gpu));
+      else
+        ++unknown;
+    }
+    return nodes.size() + unknown;
+  }
+
+  // What does not fill a group may be any of them; then each whole group begins with the first GPU
+  // that is in none yet.
+  std::int64_t Divided(std::uint32_t left) {
+    const std::size_t over = Count(left) % size_;
+    if (over == 0) return InWhole(left);
+    std::int64_t best = INT64_MIN;
+    EachOf(left, over, 0, [&](std::uint32_t group) {
+      best = std::max(best, scores_[group] + InWhole(left & ~group));
+    });
+    return best;
+  }
+
+  std::int64_t InWhole(std::uint32_t left) {
+    if (left == 0 || divided_[left] != 0) return divided_[left];
+    std::int64_t best = INT64_MIN;
+    const std::uint32_t first = left & (~left + 1);
+    EachOf(left & ~first, size_ - 1, first, [&](std::uint32_t group) {
+      best = std::max(best, scores_[group] + InWhole(left & ~group));
+    });
+    return divided_[left] = best;
+  }
+
+  // `group` with `more` of `from`, every way.
+  template <typename Visit>
+  static void EachOf(std::uint32_t from,
+                     std::size_t more,
+                     std::uint32_t group,
+                     const Visit& visit) {
+    if (more == 0) return visit(group);
+    for (; Count(from) >= more; from &= from - 1)
+      EachOf(from & (from - 1), more - 1, group | (from & (~from + 1)), visit);
+  }
+
+  static std::size_t Count(std::uint32_t set) {
+    return static_cast<std::size_t>(std::popcount(set));
+  }
+
+  const Closeness& gpus_;
+  std::size_t size_;
+  std::vector<std::int64_t> scores_, divided_;  // of each set; 0: not divided yet, or worth nothing
+};
+
+TEST(Placement, IsTheBestOfAllForSixteenGpus) {
+  std::mt19937 random(9);
+  for (std::size_t count = 9; count <= kExactUpTo; ++count) {
+    const Closeness gpus = Random(count, random);
+    for (std::size_t size = 1; size <= count; ++size) {
+      Trial trial(gpus, size);
+      const std::size_t one = random() % count;
+      for (const Gpus& required : {Gpus{}, Gpus{one}})
+        ASSERT_EQ(Place(gpus, required, size).gpus, trial.Best(required))
+            << size << " of " << count << ", " << required.size() << " required";
+    }
   }
 }
 

@@ -35,7 +35,7 @@ std::int32_t LinkScore(const model::GpuLink& link) {
          kPerNvlink * static_cast<std::int32_t>(std::min(link.nvlinks, kMostNvlinks));
 }
 
-// Of two reports of one pair, from either end, the worse one holds; a pair without any scores 0.
+// A pair of which nothing is known scores 0.
 void SetScores(const model::Inventory& inventory,
                const std::vector<const OfferedDevice*>& all,
                Closeness& gpus) {
@@ -48,15 +48,10 @@ void SetScores(const model::Inventory& inventory,
     const bool there = place != places.end() && place->first == gpu;
     return there ? std::optional(place->second) : std::nullopt;
   };
-  std::vector<bool> reported(all.size() * all.size());
   for (const model::GpuLink& link : inventory.links) {
     const auto a = find(link.a);
     const auto b = find(link.b);
-    if (!a || !b || a == b) continue;
-    const std::int32_t score = LinkScore(link);
-    const std::size_t pair = std::min(*a, *b) * all.size() + std::max(*a, *b);
-    gpus.SetScore(*a, *b, reported[pair] ? std::min(gpus.Score(*a, *b), score) : score);
-    reported[pair] = true;
+    if (a && b && a != b) gpus.SetScore(*a, *b, LinkScore(link));
   }
 }
 

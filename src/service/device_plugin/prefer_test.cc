@@ -180,17 +180,6 @@ TEST(Prefer, GoesByNumaNodeWhereNothingIsKnownOfLinks) {
   EXPECT_EQ(node.Ask("3210", "", 2), "01");
 }
 
-TEST(Prefer, StandsLinksThatAreReportedTwiceAndDifferently) {
-  Topology node(3);
-  node.Nvlinks(2, {{0, 1}});
-  node.Nvlinks(1, {{1, 2}});
-  model::GpuLink back = node.node().links[0];
-  std::swap(back.a, back.b);
-  back.nvlinks = 0;
-  node.node().links.push_back(back);
-  EXPECT_EQ(node.Ask("012", "", 2), "12") << "the worse end of a link counts";
-}
-
 TEST(Prefer, AnswersWhenAGpuOfTheLinksIsGone) {
   Topology node = Dgx1Volta();
   node.node().gpus.erase(node.node().gpus.begin());
