@@ -6,8 +6,9 @@ import subprocess
 from pathlib import Path
 
 from testbench import programs
-from testbench.scenario_bench import Seen, Unexpected, error_of, finished, step, where
-from testbench.verbs_chart import CHART, HELM_SECONDS, RELEASE
+from testbench.scenario_bench import Seen, Unexpected, current, error_of, finished, step, where
+from testbench.stack_partita import NAMESPACE
+from testbench.verbs_chart import CHART, HELM_SECONDS, RELEASE, attempt_helm, helm
 
 REFUSED = "other-charts.yaml says why it is refused"
 ROW = re.compile(r"^(\S+) \([^)]*\) is (?:here|refused): ", re.M)
@@ -61,3 +62,23 @@ def untold_values(chart: Path) -> Seen:
             raise Unexpected("values of another chart are refused one by one", error_of(done), where())
         left = [path for path in others if not any(path == each or path.startswith(f"{each}.") for each in told)]
         return Seen(" ".join(left), f"values of {chart.name} that are neither the same nor renamed nor refused")
+
+
+# ---- values of a release, as docs/migrate.md takes them along ----
+
+
+def values_in_use(release: str, namespace: str = NAMESPACE) -> str:
+    """What somebody said when it was installed, as a file of values."""
+    return helm("get", "values", release, f"--namespace={namespace}", "--output=yaml")
+
+
+def complaints(values: str) -> str:
+    """Names of the values that our chart does not take as they are: Helm names them all at once."""
+    place = current().cluster.folder / "values-in-use.yaml"
+    place.write_text(values, encoding="utf-8")
+    with step("ask our chart what it does not take of these values"):
+        done = attempt_helm("template", RELEASE, str(CHART), f"--values={place}")
+        told = ROW.findall(done.stderr)
+        if done.returncode != 0 and not told:
+            raise Unexpected("our chart takes the values or names those that it does not", error_of(done), where())
+        return " ".join(sorted(told))
