@@ -13,9 +13,8 @@
 #include "base/text.h"
 #include "cli/exit_status.h"
 #include "cli/mig/change_place.h"
-#include "cli/mig/commands.h"
+#include "cli/mig/draw_plan.h"
 #include "cli/mig/plan.h"
-#include "cli/mig/request.h"
 #include "cli/mig/show.h"
 #include "cli/report_error.h"
 #include "service/mig/node_plan.h"
@@ -268,15 +267,6 @@ ChangeRequest ReadChange(const base::Invocation& invocation,
   order.wait = invocation.Has("wait");
   order.selection = std::move(selection);
   return {std::move(goal), std::move(order), invocation.Has("yes")};
-}
-
-int RunMigApply(const base::Invocation& invocation) {
-  const base::Result<MigOptions> options = ReadMigOptions(invocation);
-  if (!options.ok()) return ReportError(options.error());
-  const base::Result<MigRequest> request = MigRequest::Read(invocation);
-  if (!request.ok()) return ReportError(request.error());
-  return CarryOutChange(
-      *options, ReadChange(invocation, "partita mig apply", request->goal(), request->Selection()));
 }
 
 }  // namespace partita::cli

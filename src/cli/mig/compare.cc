@@ -1,38 +1,32 @@
 #include "cli/mig/compare.h"
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <cstdio>
-#include <map>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "cli/exit_status.h"
-#include "cli/mig/commands.h"
-#include "cli/mig/node.h"
 #include "cli/mig/request.h"
 #include "cli/report_error.h"
-#include "model/mig/plan.h"
-#include "model/mig/wanted.h"
 #include "service/mig/modes_without_driver.h"
-#include "service/mig/node_plan.h"
 
 namespace partita::cli {
 
 namespace {
 
 using base::Value;
-using service::mig::GpuTarget;
 
-struct Asked {
-  MigOptions options;
-  model::Inventory node;
-  service::mig::NodeGoal goal;
-};
+// Differences are of GPUs that this look has.
+std::size_t PositionOf(const model::Inventory& node,
+                       const service::mig::GpuDifference& difference) {
+  const std::optional<std::size_t> position = model::FindPosition(node, difference.gpu);
+  PARTITA_CHECK(position.has_value());
+  return *position;
+}
 
-// What diff and assert begin with; `work` returns the exit status.
+}  // namespace
+
 int WithGoal(const base::Invocation& invocation, const std::function<int(const Asked&)>& work) {
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
   if (!request.ok()) return ReportError(request.error());
@@ -44,7 +38,6 @@ int WithGoal(const base::Invocation& invocation, const std::function<int(const A
   });
 }
 
-// The same for modes, which can be compared without a driver too.
 int WithModes(const base::Invocation& invocation, const std::function<int(const Asked&)>& work) {
   const base::Result<MigOptions> options = ReadMigOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
@@ -65,56 +58,6 @@ int WithModes(const base::Invocation& invocation, const std::function<int(const 
   if (!reasons.empty()) return kExitNoDriver;
   return work({*options, *std::move(node), *std::move(goal)});
 }
-
-// Differences are of GPUs that this look has.
-std::size_t PositionOf(const model::Inventory& node,
-                       const service::mig::GpuDifference& difference) {
-  const std::optional<std::size_t> position = model::FindPosition(node, difference.gpu);
-  PARTITA_CHECK(position.has_value());
-  return *position;
-}
-
-// GPUs that can do MIG and that the goal leaves out.
-std::vector<std::size_t> LeftOut(const Asked& asked) {
-  std::vector<std::size_t> left;
-  for (std::size_t i = 0; i < asked.node.gpus.size(); ++i) {
-    const bool meant =
-        std::any_of(asked.goal.begin(), asked.goal.end(),
-                    [&](const GpuTarget& target) { return target.gpu.Is(asked.node.gpus[i]); });
-    if (!meant && asked.node.gpus[i].mig) left.push_back(i);
-  }
-  return left;
-}
-
-struct MigAssertOptions {
-  bool mode_only = false;
-  bool strict = false;  // a GPU without an entry is not as it should be
-};
-
-int AssertMig(const Asked& asked, const MigAssertOptions& options) {
-  const auto compared = service::mig::Differences(asked.node, asked.goal, options.mode_only);
-  if (!compared.ok()) return ReportError(compared.error());
-  const std::vector<service::mig::GpuDifference>& differences = *compared;
-  const std::vector<std::size_t> left =
-      options.strict ? LeftOut(asked) : std::vector<std::size_t>();
-  const bool applied = differences.empty() && left.empty();
-  Value document = MigDiffDocument(asked.node, differences);
-  document.Set("kind", "MigAssertion").Set("applied", applied);
-  document.Set("leftOut", GpuList(asked.node, left));
-  Print(asked.options, document, [&](const Look& look) {
-    if (applied) return Lines{Line().Add("applied")};
-    Lines lines = {Line().Add("not applied", Ink::kFault)};
-    if (!differences.empty()) Append(DrawMigDiff(asked.node, differences, look), lines);
-    if (!left.empty()) {
-      const std::string text = fmt::format("no entry is for {}", GpuNumbers(asked.node, left));
-      Append(Wrapped(Line().PadTo(kIndent), kIndent, text, Ink::kPlain, look), lines);
-    }
-    return lines;
-  });
-  return applied ? kExitDone : kExitNotApplied;
-}
-
-}  // namespace
 
 Lines DrawMigDiff(const model::Inventory& node,
                   const std::vector<service::mig::GpuDifference>& differences,
@@ -166,22 +109,6 @@ Value MigDiffDocument(const model::Inventory& node,
       .Set("kind", "MigDiff")
       .Set("applied", differences.empty())
       .Set("gpus", std::move(gpus));
-}
-
-int RunMigDiff(const base::Invocation& invocation) {
-  return WithGoal(invocation, [](const Asked& asked) {
-    const auto differences = service::mig::Differences(asked.node, asked.goal, false);
-    if (!differences.ok()) return ReportError(differences.error());
-    Print(asked.options, MigDiffDocument(asked.node, *differences),
-          [&](const Look& look) { return DrawMigDiff(asked.node, *differences, look); });
-    return differences->empty() ? kExitDone : kExitNotApplied;
-  });
-}
-
-int RunMigAssert(const base::Invocation& invocation) {
-  const MigAssertOptions options{invocation.Has("mode-only"), invocation.Has("strict")};
-  const auto with = options.mode_only ? WithModes : WithGoal;
-  return with(invocation, [&](const Asked& asked) { return AssertMig(asked, options); });
 }
 
 }  // namespace partita::cli

@@ -13,17 +13,6 @@ namespace partita::cli {
 
 namespace {
 
-// A configuration is a document in every form; for a person it is YAML.
-void PrintConfig(const MigOptions& options, const base::Value& config) {
-  const std::string text =
-      options.format == base::OutputFormat::kJson ? base::ToJson(config) : base::ToYaml(config);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
-}  // namespace
-
-namespace {
-
 // A configuration has no words for them, and whoever applies it elsewhere does not want them.
 void WarnOfUnclaimed(const model::Inventory& node) {
   for (const model::Gpu& gpu : node.gpus) {
@@ -46,15 +35,6 @@ int RunMigExport(const base::Invocation& invocation) {
     const base::Result<base::Value> config = service::mig::ExportConfig(node, label);
     if (!config.ok()) return ReportError(config.error());
     WarnOfUnclaimed(node);
-    PrintConfig(options, *config);
-    return kExitDone;
-  });
-}
-
-int RunMigGenerateConfig(const base::Invocation& invocation) {
-  return WithMigNode(invocation, [](const MigOptions& options, const model::Inventory& node) {
-    const base::Result<base::Value> config = service::mig::GenerateConfig(node);
-    if (!config.ok()) return ReportError(config.error());
     PrintConfig(options, *config);
     return kExitDone;
   });

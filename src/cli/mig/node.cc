@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -60,6 +62,12 @@ void Print(const MigOptions& options,
            const base::Value& document,
            const std::function<Lines(const Look&)>& draw) {
   PrintAs(options.format, document, ToString(draw(options.look), options.look.colour));
+}
+
+void PrintConfig(const MigOptions& options, const base::Value& config) {
+  const std::string text =
+      options.format == base::OutputFormat::kJson ? base::ToJson(config) : base::ToYaml(config);
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 std::vector<GpuKind> MigKinds(const model::Inventory& node) {

@@ -35,6 +35,9 @@ void Print(const MigOptions& options,
            const base::Value& document,
            const std::function<Lines(const Look&)>& draw);
 
+// A configuration is a document in every form; for a person it is YAML.
+void PrintConfig(const MigOptions& options, const base::Value& config);
+
 // GPUs of one name and geometry, by position in Inventory::gpus: what is true of one is true of
 // all.
 struct GpuKind {
