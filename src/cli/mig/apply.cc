@@ -7,12 +7,12 @@
 namespace partita::cli {
 
 int RunMigApply(const base::Invocation& invocation) {
-  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  const base::Result<MigChangeOptions> options = ReadMigChangeOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
   const base::Result<MigRequest> request = MigRequest::Read(invocation);
   if (!request.ok()) return ReportError(request.error());
   return CarryOutChange(
-      *options, ReadChange(invocation, "partita mig apply", request->goal(), request->Selection()));
+      *options, MakeChange(*options, "partita mig apply", request->goal(), request->Selection()));
 }
 
 }  // namespace partita::cli

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -30,10 +31,15 @@ std::vector<std::size_t> LeftOut(const Asked& asked) {
   return left;
 }
 
-struct MigAssertOptions {
+struct MigAssertOptions : CompareOptions {
   bool mode_only = false;
   bool strict = false;  // a GPU without an entry is not as it should be
 };
+
+base::Result<MigAssertOptions> ReadMigAssertOptions(const base::Invocation& invocation) {
+  TRY(common, ReadCompareOptions(invocation));
+  return MigAssertOptions{std::move(common), invocation.Has("mode-only"), invocation.Has("strict")};
+}
 
 int AssertMig(const Asked& asked, const MigAssertOptions& options) {
   const auto compared = service::mig::Differences(asked.node, asked.goal, options.mode_only);
@@ -61,9 +67,10 @@ int AssertMig(const Asked& asked, const MigAssertOptions& options) {
 }  // namespace
 
 int RunMigAssert(const base::Invocation& invocation) {
-  const MigAssertOptions options{invocation.Has("mode-only"), invocation.Has("strict")};
-  const auto with = options.mode_only ? WithModes : WithGoal;
-  return with(invocation, [&](const Asked& asked) { return AssertMig(asked, options); });
+  const base::Result<MigAssertOptions> options = ReadMigAssertOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  const auto with = options->mode_only ? WithModes : WithGoal;
+  return with(*options, [&](const Asked& asked) { return AssertMig(asked, *options); });
 }
 
 }  // namespace partita::cli

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "cli/exit_status.h"
-#include "cli/mig/request.h"
 #include "cli/report_error.h"
 #include "service/mig/modes_without_driver.h"
 
@@ -27,36 +26,36 @@ std::size_t PositionOf(const model::Inventory& node,
 
 }  // namespace
 
-int WithGoal(const base::Invocation& invocation, const std::function<int(const Asked&)>& work) {
-  const base::Result<MigRequest> request = MigRequest::Read(invocation);
-  if (!request.ok()) return ReportError(request.error());
-  return WithMigNode(invocation, [&](const MigOptions& options, const model::Inventory& node) {
-    base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
+base::Result<CompareOptions> ReadCompareOptions(const base::Invocation& invocation) {
+  TRY(common, ReadMigOptions(invocation));
+  TRY(request, MigRequest::Read(invocation));
+  return CompareOptions{std::move(common), std::move(request)};
+}
+
+int WithGoal(const CompareOptions& options, const std::function<int(const Asked&)>& work) {
+  return WithMigNode(options, [&](const model::Inventory& node) {
+    base::Result<service::mig::NodeGoal> goal = options.request.Resolve(node);
     if (!goal.ok()) return ReportError(goal.error());
-    request->WarnOfLeftOut(node, *goal);
+    options.request.WarnOfLeftOut(node, *goal);
     return work({options, node, *std::move(goal)});
   });
 }
 
-int WithModes(const base::Invocation& invocation, const std::function<int(const Asked&)>& work) {
-  const base::Result<MigOptions> options = ReadMigOptions(invocation);
-  if (!options.ok()) return ReportError(options.error());
-  service::inventory::Reader reader(options->reader);
-  if (options->model || !service::mig::NeedsPci(options->reader, reader.Read())) {
-    return WithGoal(invocation, work);
+int WithModes(const CompareOptions& options, const std::function<int(const Asked&)>& work) {
+  service::inventory::Reader reader(options.reader);
+  if (options.model || !service::mig::NeedsPci(options.reader, reader.Read())) {
+    return WithGoal(options, work);
   }
-  const base::Result<MigRequest> request = MigRequest::Read(invocation);
-  if (!request.ok()) return ReportError(request.error());
   base::Result<model::Inventory> node =
-      service::mig::LookWithoutDriver(service::mig::PciOptions(options->reader));
+      service::mig::LookWithoutDriver(service::mig::PciOptions(options.reader));
   if (!node.ok()) return ReportError(node.error());
-  base::Result<service::mig::NodeGoal> goal = request->goal().ResolveModes(*node);
+  base::Result<service::mig::NodeGoal> goal = options.request.goal().ResolveModes(*node);
   if (!goal.ok()) return ReportError(goal.error());
   const std::vector<std::string> reasons =
       service::mig::ErrorTexts(service::mig::OutOfReach(*node, *goal), *node);
   for (const std::string& reason : reasons) std::fprintf(stderr, "partita: %s\n", reason.c_str());
   if (!reasons.empty()) return kExitNoDriver;
-  return work({*options, *std::move(node), *std::move(goal)});
+  return work({options, *std::move(node), *std::move(goal)});
 }
 
 Lines DrawMigDiff(const model::Inventory& node,

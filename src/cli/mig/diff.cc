@@ -7,7 +7,9 @@
 namespace partita::cli {
 
 int RunMigDiff(const base::Invocation& invocation) {
-  return WithGoal(invocation, [](const Asked& asked) {
+  const base::Result<CompareOptions> options = ReadCompareOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  return WithGoal(*options, [](const Asked& asked) {
     const auto differences = service::mig::Differences(asked.node, asked.goal, false);
     if (!differences.ok()) return ReportError(differences.error());
     Print(asked.options, MigDiffDocument(asked.node, *differences),

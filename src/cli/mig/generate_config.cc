@@ -7,10 +7,12 @@
 namespace partita::cli {
 
 int RunMigGenerateConfig(const base::Invocation& invocation) {
-  return WithMigNode(invocation, [](const MigOptions& options, const model::Inventory& node) {
+  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  return WithMigNode(*options, [&](const model::Inventory& node) {
     const base::Result<base::Value> config = service::mig::GenerateConfig(node);
     if (!config.ok()) return ReportError(config.error());
-    PrintConfig(options, *config);
+    PrintConfig(*options, *config);
     return kExitDone;
   });
 }

@@ -50,12 +50,9 @@ base::Result<model::Inventory> ReadMigNode(const MigOptions& options) {
   return model::SelectGpus(std::move(node), options.gpus);
 }
 
-int WithMigNode(const base::Invocation& invocation, const MigWork& work) {
-  const base::Result<MigOptions> options = ReadMigOptions(invocation);
-  if (!options.ok()) return ReportError(options.error());
-  const base::Result<model::Inventory> node = ReadMigNode(*options);
-  if (!node.ok()) return ReportError(node.error());
-  return work(*options, *node);
+int WithMigNode(const MigOptions& options, const MigWork& work) {
+  const base::Result<model::Inventory> node = ReadMigNode(options);
+  return node.ok() ? work(*node) : ReportError(node.error());
 }
 
 void Print(const MigOptions& options,

@@ -26,9 +26,10 @@ struct MigOptions : CommandOptions {
 // The GPUs that are meant, now.
 [[nodiscard]] base::Result<model::Inventory> ReadMigNode(const MigOptions& options);
 
-// Options, node, then `work`, which returns the exit status; errors on the way are reported.
-using MigWork = std::function<int(const MigOptions& options, const model::Inventory& node)>;
-int WithMigNode(const base::Invocation& invocation, const MigWork& work);
+// Hands the GPUs that are meant to `work`, which returns the exit status; errors on the way are
+// reported.
+using MigWork = std::function<int(const model::Inventory& node)>;
+int WithMigNode(const MigOptions& options, const MigWork& work);
 
 // Prints in the form asked for; the drawing is made only when it is wanted.
 void Print(const MigOptions& options,

@@ -43,30 +43,47 @@ int PlanStatus(const NodePlan& plan) {
   return plan.Blocked() ? kExitBlocked : kExitDone;
 }
 
+namespace {
+
+struct PlanOptions : MigOptions {
+  MigRequest request;
+};
+
+base::Result<PlanOptions> ReadPlanOptions(const base::Invocation& invocation) {
+  TRY(common, ReadMigOptions(invocation));
+  TRY(request, MigRequest::Read(invocation));
+  return PlanOptions{std::move(common), std::move(request)};
+}
+
+int ShowMigPlan(const PlanOptions& options, const model::Inventory& seen) {
+  const model::Inventory node = options.model ? ModelNode(seen.gpus.front(), {}) : seen;
+  const base::Result<service::mig::NodeGoal> goal = options.request.Resolve(node);
+  if (!goal.ok()) return ReportError(goal.error());
+  options.request.WarnOfLeftOut(node, *goal);
+  model::PinnedParts pinned;
+  if (!options.model) {
+    base::Result<model::PinnedParts> asked = AskPinned(options.reader, node);
+    if (asked.ok())
+      pinned = *std::move(asked);
+    else
+      Warn(fmt::format("planned without what pods were given: {}", asked.error().ToString()));
+  }
+  const NodePlan plan = service::mig::PlanNode(node, *goal, pinned);
+  Print(options, MigPlanDocument(node, plan),
+        [&](const Look& look) { return DrawMigPlan(node, plan, look); });
+  // The drawing says why; a document is for a program, and somebody may look at its errors.
+  if (options.format != base::OutputFormat::kText) ReportReasons(node, plan);
+  if (!options.model) WarnAboutReset(options.reader, plan);
+  return PlanStatus(plan);
+}
+
+}  // namespace
+
 int RunMigPlan(const base::Invocation& invocation) {
-  const base::Result<MigRequest> request = MigRequest::Read(invocation);
-  if (!request.ok()) return ReportError(request.error());
-  return WithMigNode(invocation, [&](const MigOptions& options, const model::Inventory& seen) {
-    const model::Inventory node = options.model ? ModelNode(seen.gpus.front(), {}) : seen;
-    const base::Result<service::mig::NodeGoal> goal = request->Resolve(node);
-    if (!goal.ok()) return ReportError(goal.error());
-    request->WarnOfLeftOut(node, *goal);
-    model::PinnedParts pinned;
-    if (!options.model) {
-      base::Result<model::PinnedParts> asked = AskPinned(options.reader, node);
-      if (asked.ok())
-        pinned = *std::move(asked);
-      else
-        Warn(fmt::format("planned without what pods were given: {}", asked.error().ToString()));
-    }
-    const NodePlan plan = service::mig::PlanNode(node, *goal, pinned);
-    Print(options, MigPlanDocument(node, plan),
-          [&](const Look& look) { return DrawMigPlan(node, plan, look); });
-    // The drawing says why; a document is for a program, and somebody may look at its errors.
-    if (options.format != base::OutputFormat::kText) ReportReasons(node, plan);
-    if (!options.model) WarnAboutReset(options.reader, plan);
-    return PlanStatus(plan);
-  });
+  const base::Result<PlanOptions> options = ReadPlanOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  return WithMigNode(*options,
+                     [&](const model::Inventory& seen) { return ShowMigPlan(*options, seen); });
 }
 
 }  // namespace partita::cli

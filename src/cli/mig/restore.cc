@@ -10,10 +10,23 @@
 
 namespace partita::cli {
 
+namespace {
+
+struct RestoreOptions : MigChangeOptions {
+  std::string path;  // "-": standard input
+};
+
+base::Result<RestoreOptions> ReadRestoreOptions(const base::Invocation& invocation) {
+  TRY(common, ReadMigChangeOptions(invocation));
+  return RestoreOptions{std::move(common), invocation.Get("checkpoint-file").value_or("")};
+}
+
+}  // namespace
+
 int RunMigRestore(const base::Invocation& invocation) {
-  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  const base::Result<RestoreOptions> options = ReadRestoreOptions(invocation);
   if (!options.ok()) return ReportError(options.error());
-  const std::string path = invocation.Get("checkpoint-file").value_or("");
+  const std::string& path = options->path;
   base::Result<std::string> text = base::ReadFile(path == "-" ? "/dev/stdin" : path);
   if (!text.ok()) {
     return ReportError(std::move(text).error().WithHint(
@@ -22,7 +35,7 @@ int RunMigRestore(const base::Invocation& invocation) {
   const base::Result<service::mig::WantedGoal> checkpoint = service::mig::WantedGoal::Parse(
       {service::mig::GoalKind::kCheckpoint, *std::move(text), path, ""});
   if (!checkpoint.ok()) return ReportError(checkpoint.error());
-  return CarryOutChange(*options, ReadChange(invocation, "partita mig restore", *checkpoint, {}));
+  return CarryOutChange(*options, MakeChange(*options, "partita mig restore", *checkpoint, {}));
 }
 
 }  // namespace partita::cli

@@ -25,7 +25,7 @@ Result<void> Checkpointed(const Invocation& invocation) {
 }
 
 int RunCheckpoint(const Invocation& invocation) {
-  return Finish(invocation, Checkpointed(invocation),
+  return Finish(ReadExitCodes(invocation), Checkpointed(invocation),
                 "MIG configuration checkpointed successfully");
 }
 

@@ -15,7 +15,7 @@ int RunExport(const Invocation& invocation) {
   const MakeConfig make = [](const model::Inventory& node, const EmitOptions& options) {
     return service::mig::ExportConfig(node, options.label);
   };
-  return Finish(invocation, Emit(invocation, make), "");
+  return Finish(ReadExitCodes(invocation), Emit(invocation, make), "");
 }
 
 }  // namespace

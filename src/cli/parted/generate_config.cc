@@ -15,7 +15,7 @@ int RunGenerate(const Invocation& invocation) {
   const MakeConfig make = [](const model::Inventory& node, const EmitOptions&) {
     return service::mig::GenerateConfig(node);
   };
-  return Finish(invocation, Emit(invocation, make), "");
+  return Finish(ReadExitCodes(invocation), Emit(invocation, make), "");
 }
 
 }  // namespace

@@ -37,7 +37,8 @@ Result<void> Restored(const Invocation& invocation) {
 }
 
 int RunRestore(const Invocation& invocation) {
-  return Finish(invocation, Restored(invocation), "MIG configuration restored successfully");
+  return Finish(ReadExitCodes(invocation), Restored(invocation),
+                "MIG configuration restored successfully");
 }
 
 }  // namespace
