@@ -25,19 +25,20 @@ struct Gap {
 };
 
 // Sources. The three _v3 lists: NVIDIA's header in nvidia-settings, as nvitop #89 goes through it:
-// added by 510.39.01, removed by 535.98; there again in R550's reference guide, and in the captured
-// 580. Memory version 2: with the _v3 lists (nvitop #30, which saw 470 without and 510 with it).
-// Profile version 2: the MIG chapters of NVIDIA's reference guides R470 (none) and R515. The list
-// of details: the structs of the guides R535 (none) and R550. System events: in the captured 580
-// and in the guide R590, not in the chapter on events of an older guide; with which of the branches
-// between they came is not known, and DCGM goes on without where they are missing.
+// added by 510.39.01, removed by 535.98; back with 535.104.05 (nvitop #88), in R550's reference
+// guide and in the captured 580. Memory version 2: with the _v3 lists (nvitop #30, which saw 470
+// without and 510 with it). Profile version 2: the MIG chapters of NVIDIA's reference guides R470
+// (none) and R515. The list of details: the structs of the guides R535 (none) and R550. System
+// events: in the captured 580 and in the guide R590, not in the chapter on events of an older
+// guide; with which of the branches between they came is not known, and DCGM goes on without where
+// they are missing.
 constexpr std::array kGaps = {
     Gap{"nvmlDeviceGetComputeRunningProcesses_v3", kBeginning, Version(510, 39)},
-    Gap{"nvmlDeviceGetComputeRunningProcesses_v3", Version(535, 98), Version(545)},
+    Gap{"nvmlDeviceGetComputeRunningProcesses_v3", Version(535, 98), Version(535, 104)},
     Gap{"nvmlDeviceGetGraphicsRunningProcesses_v3", kBeginning, Version(510, 39)},
-    Gap{"nvmlDeviceGetGraphicsRunningProcesses_v3", Version(535, 98), Version(545)},
+    Gap{"nvmlDeviceGetGraphicsRunningProcesses_v3", Version(535, 98), Version(535, 104)},
     Gap{"nvmlDeviceGetMPSComputeRunningProcesses_v3", kBeginning, Version(510, 39)},
-    Gap{"nvmlDeviceGetMPSComputeRunningProcesses_v3", Version(535, 98), Version(545)},
+    Gap{"nvmlDeviceGetMPSComputeRunningProcesses_v3", Version(535, 98), Version(535, 104)},
     Gap{"nvmlDeviceGetMemoryInfo_v2", kBeginning, Version(510, 39)},
     Gap{"nvmlDeviceGetGpuInstanceProfileInfoV", kBeginning, Version(510, 39)},
     Gap{"nvmlGpuInstanceGetComputeInstanceProfileInfoV", kBeginning, Version(510, 39)},

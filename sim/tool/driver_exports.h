@@ -10,7 +10,7 @@
 
 namespace partita::sim::tool {
 
-// Symbols of the 580 library that one of this version ("535.104.05") lacks, of those that list
+// Symbols of the 580 library that one of this version ("535.98") lacks, of those that list
 // processes, tell memory, belong to MIG or tell of system events; what others lack is not known
 // here.
 [[nodiscard]] std::vector<std::string_view> LackingSymbols(std::string_view version);

@@ -25,7 +25,7 @@ TEST(DriverExports, ComeGoAndComeBack) {
   EXPECT_FALSE(Lacks("510.39.01", kV3));
   EXPECT_FALSE(Lacks("535.86.10", kV3));
   EXPECT_TRUE(Lacks("535.98", kV3));
-  EXPECT_TRUE(Lacks("535.104.05", kV3));
+  EXPECT_FALSE(Lacks("535.104.05", kV3));
   EXPECT_FALSE(Lacks("550.54.14", kV3));
   EXPECT_TRUE(Lacks("470.256.02", "nvmlDeviceGetMemoryInfo_v2"));
   EXPECT_FALSE(Lacks("535.104.05", "nvmlDeviceGetMemoryInfo_v2"));

@@ -13,8 +13,8 @@ start() {
   on_exit+=("kill $pid 2>/dev/null")
 }
 
-# 535.54.03 writes longer records under _v3; 535.104.05 has no _v3 at all, like 470.
-for version in 470.256.02 535.54.03 535.104.05 550.54.14 580.159.04; do
+# 535.54.03 writes longer records under _v3; 535.98 has no _v3 at all, like 470.
+for version in 470.256.02 535.54.03 535.98 535.104.05 550.54.14 580.159.04; do
   sed "s/version: 580.159.04/version: $version/" "$source_root/data/nodes/dgx-a100-40.yaml" >"$work/node.yaml"
   node=driver-${version//./-}
   partita-sim up --file "$work/node.yaml" --node "$node" >"$work/up" 2>&1 || fail "cannot simulate $version"

@@ -68,7 +68,7 @@ class Run(unittest.TestCase):
         self.assertEqual((done.returncode, done.stdout.splitlines()), (status, list(lines)), done.stderr)
 
     def test_a_mutant_that_a_test_notices_passes(self):
-        self.expect(self.run_on(NOTICED), 0, "ok   smaller: small noticed", "1 passed, 0 failed")
+        self.expect(self.run_on(NOTICED), 0, "ok   smaller: small noticed", "1 of 1 noticed")
         self.assertEqual((self.tree / "product.sh").read_text(encoding="utf-8"), PRODUCT, "the tree was changed")
 
     def test_a_survivor_fails_by_name_and_the_others_are_still_tried(self):
@@ -77,12 +77,12 @@ class Run(unittest.TestCase):
             "FAIL never absurd: SURVIVED: product.sh: no test noticed `-gt 2000` for `-gt 1000`",
             "ok   smaller: small noticed",
             "survivors: never absurd",
-            "1 passed, 1 failed",
+            "1 of 2 noticed",
         )
 
     def test_another_test_than_the_named_one_may_notice(self):
         self.expect(
-            self.run_on(NOTICED_BY_ANOTHER), 0, "ok   not smaller: large noticed, not ^small$", "1 passed, 0 failed"
+            self.run_on(NOTICED_BY_ANOTHER), 0, "ok   not smaller: large noticed, not ^small$", "1 of 1 noticed"
         )
 
     def test_in_a_hurry_only_the_named_one_is_asked(self):
@@ -90,17 +90,17 @@ class Run(unittest.TestCase):
             self.run_on(NOTICED_BY_ANOTHER, words=["--quick"]), 1,
             "FAIL not smaller: SURVIVED: product.sh: not ^small$ noticed `-lt 11 ]` for `-lt 10 ]`",
             "survivors: not smaller",
-            "0 passed, 1 failed",
+            "0 of 1 noticed",
         )
 
     def test_each_begins_from_the_tree_as_it_is(self):
         both = mutant("one", "^small$", "-lt 10", "-lt 5") + mutant("two", "^small$", "echo small", "echo none")
         self.expect(
-            self.run_on(both), 0, "ok   one: small noticed", "ok   two: small noticed", "2 passed, 0 failed"
+            self.run_on(both), 0, "ok   one: small noticed", "ok   two: small noticed", "2 of 2 noticed"
         )
         (self.tree / "product.sh").write_text(PRODUCT.replace("1000", "3000"), encoding="utf-8")
         done = self.run_on(mutant("three", "^large$", "-gt 3000", "-gt 1"))
-        self.expect(done, 0, "ok   three: large noticed", "1 passed, 0 failed")
+        self.expect(done, 0, "ok   three: large noticed", "1 of 1 noticed")
 
     def test_whoever_works_on_the_tree_meanwhile_does_not_change_the_run(self):
         changes = f"echo 'size() {{ echo small; }}' >{self.tree}/product.sh\n"
@@ -108,7 +108,7 @@ class Run(unittest.TestCase):
         both = mutant("one", "^small$", "-lt 10", "-lt 5") + mutant("two", "^large$", "-lt 10", "-lt 20")
         self.expect(
             self.run_on(both, words=["--quick"]), 0, "ok   one: small noticed", "ok   two: large noticed",
-            "2 passed, 0 failed",
+            "2 of 2 noticed",
         )
 
     def test_a_text_that_is_no_longer_there_is_an_error(self):
@@ -146,7 +146,7 @@ class Run(unittest.TestCase):
 
     def test_who_is_in_a_hurry_has_seen_the_tests_green(self):
         (self.tree / "small_test.sh").write_text("false\n", encoding="utf-8")
-        self.expect(self.run_on(NOTICED, words=["--quick"]), 0, "ok   smaller: small noticed", "1 passed, 0 failed")
+        self.expect(self.run_on(NOTICED, words=["--quick"]), 0, "ok   smaller: small noticed", "1 of 1 noticed")
 
     def test_who_is_in_a_hurry_builds_no_other_test_program(self):
         programs = "".join(
@@ -155,7 +155,7 @@ class Run(unittest.TestCase):
             for name, command in (("partita_small_test", "touch bin/partita_small_test"), ("partita_large_test", "false"))
         )
         (self.tree / "CMakeLists.txt").write_text(CMAKE + programs, encoding="utf-8")
-        self.expect(self.run_on(NOTICED, words=["--quick"]), 0, "ok   smaller: small noticed", "1 passed, 0 failed")
+        self.expect(self.run_on(NOTICED, words=["--quick"]), 0, "ok   smaller: small noticed", "1 of 1 noticed")
         self.assertIn("the tree does not build", self.run_on(NOTICED).stderr)
 
     def test_two_runs_do_not_share_a_copy(self):
@@ -174,6 +174,22 @@ class Run(unittest.TestCase):
         self.expect(self.run_on(words=["--list", "--only", "m3"]), 0, "m3  (product.sh)")
         done = self.run_on(words=["--only", "none"])
         self.assertEqual((done.returncode, done.stderr), (2, "mutants: no such mutant: none; --list shows them\n"))
+
+    def test_those_of_some_files_can_be_chosen(self):
+        names = ("one/a.sh", "one/b.sh", "two.sh")
+        for name in names:
+            (self.tree / name).parent.mkdir(exist_ok=True)
+            (self.tree / name).write_text(PRODUCT, encoding="utf-8")
+        many = "".join(mutant(f"in {name}", "^small$", "-lt 10", "-lt 9").replace("product.sh", name) for name in names)
+        done = self.run_on(many, words=["--list", "--file", "one/", "--file", "two"])
+        self.expect(done, 0, *(f"in {name}  ({name})" for name in names))
+        self.expect(self.run_on(words=["--list", "--file", "one/b"]), 0, "in one/b.sh  (one/b.sh)")
+        self.expect(self.run_on(words=["--list", "--file", "one/", "--tenth", "1"]), 0, "in one/b.sh  (one/b.sh)")
+        done = self.run_on(words=["--list", "--file", "one/", "--file", "three"])
+        self.assertEqual(
+            (done.returncode, done.stderr),
+            (2, "mutants: no mutant of a file that begins with three; --list shows them\n"),
+        )
 
 
 if __name__ == "__main__":

@@ -60,6 +60,23 @@ class Layers(TreeCheck):
             (1, "src/hw: 41 .cc files, 40 at most: move what belongs together into a folder below"),
         )
 
+    def test_folders_of_tests_and_programs_outside_have_the_same_limit(self):
+        for number in range(41):
+            self.write(f"tests/hw/{number}_test.cc", "")
+        self.assertEqual(
+            self.check(),
+            (1, "tests/hw: 41 .cc files, 40 at most: move what belongs together into a folder below"),
+        )
+
+    def test_no_row_of_a_folder_of_commands_may_name_the_driver(self):
+        for row in ("`src/cli` | program | ", "`src/cli/draw` | pictures | "):
+            self.write("ARCHITECTURE.md", TABLES.replace(row, row + "`hw`, "))
+            folder = row.split("`")[1].removeprefix("src/")
+            self.assertEqual(
+                self.check(),
+                (1, f"check-layers: ARCHITECTURE.md lets {folder} include hw: commands look through service"),
+            )
+
     def test_a_document_without_the_table_is_an_error(self):
         self.write("ARCHITECTURE.md", "nothing\n")
         self.assertEqual(

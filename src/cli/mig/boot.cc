@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include "base/characters.h"
 #include "cli/mig/change.h"
@@ -17,11 +18,12 @@ void Say(const std::string& line) {
   std::fprintf(stderr, "partita-mig: %s\n", base::Printable(line, "\n\t").c_str());
 }
 
-}  // namespace
+struct MigBootOptions : MigOptions {
+  service::mig::BootChoice choice;
+};
 
-int RunMigBoot(const base::Invocation& invocation) {
-  const base::Result<MigOptions> options = ReadMigOptions(invocation);
-  if (!options.ok()) return ReportError(options.error());
+base::Result<MigBootOptions> ReadMigBootOptions(const base::Invocation& invocation) {
+  TRY(common, ReadMigOptions(invocation));
   const auto text = [&](const char* option) { return invocation.Get(option).value_or(""); };
   service::mig::BootChoice choice;
   choice.selected_config = text("selected-config");
@@ -30,9 +32,17 @@ int RunMigBoot(const base::Invocation& invocation) {
   choice.hooks_file = text("hooks-file");
   choice.gpu_clients_file = text("gpu-clients-file");
   choice.reboot = invocation.Has("reboot");
+  return MigBootOptions{std::move(common), std::move(choice)};
+}
+
+}  // namespace
+
+int RunMigBoot(const base::Invocation& invocation) {
+  const base::Result<MigBootOptions> options = ReadMigBootOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
   StopOnSignals();
   const service::mig::BootEnd end =
-      ChangePlace(options->reader).Boot(choice, [](const service::mig::ChangeNews& news) {
+      ChangePlace(options->reader).Boot(options->choice, [](const service::mig::ChangeNews& news) {
         if (news.kind == service::mig::NewsKind::kLine) {
           Say(news.text);
         } else {

@@ -13,9 +13,8 @@
 #include "base/text.h"
 #include "cli/exit_status.h"
 #include "cli/mig/change_place.h"
-#include "cli/mig/commands.h"
+#include "cli/mig/draw_plan.h"
 #include "cli/mig/plan.h"
-#include "cli/mig/request.h"
 #include "cli/mig/show.h"
 #include "cli/report_error.h"
 #include "service/mig/node_plan.h"
@@ -256,27 +255,28 @@ int CarryOutChange(const MigOptions& options, const ChangeRequest& request) {
   }
 }
 
-ChangeRequest ReadChange(const base::Invocation& invocation,
+base::Result<MigChangeOptions> ReadMigChangeOptions(const base::Invocation& invocation) {
+  TRY(common, ReadMigOptions(invocation));
+  MigChangeOptions options{std::move(common)};
+  options.skip_reset = invocation.Has("skip-reset");
+  options.mode_only = invocation.Has("mode-only");
+  options.wait = invocation.Has("wait");
+  options.sure = invocation.Has("yes");
+  return options;
+}
+
+ChangeRequest MakeChange(const MigChangeOptions& options,
                          std::string command,
                          service::mig::WantedGoal goal,
                          service::mig::BootSelection selection) {
   service::mig::RemoteOrder order;
   order.source = goal.source();
-  order.skip_reset = invocation.Has("skip-reset");
-  order.mode_only = invocation.Has("mode-only");
+  order.skip_reset = options.skip_reset;
+  order.mode_only = options.mode_only;
   order.command = std::move(command);
-  order.wait = invocation.Has("wait");
+  order.wait = options.wait;
   order.selection = std::move(selection);
-  return {std::move(goal), std::move(order), invocation.Has("yes")};
-}
-
-int RunMigApply(const base::Invocation& invocation) {
-  const base::Result<MigOptions> options = ReadMigOptions(invocation);
-  if (!options.ok()) return ReportError(options.error());
-  const base::Result<MigRequest> request = MigRequest::Read(invocation);
-  if (!request.ok()) return ReportError(request.error());
-  return CarryOutChange(
-      *options, ReadChange(invocation, "partita mig apply", request->goal(), request->Selection()));
+  return {std::move(goal), std::move(order), options.sure};
 }
 
 }  // namespace partita::cli

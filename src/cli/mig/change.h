@@ -23,9 +23,18 @@ struct ChangeRequest {
   bool sure = false;  // ask nothing
 };
 
-// What the flags that apply and restore share say. A change that lasts is what the next boot
-// selects.
-[[nodiscard]] ChangeRequest ReadChange(const base::Invocation& invocation,
+// What apply and restore take.
+struct MigChangeOptions : MigOptions {
+  bool skip_reset = false;
+  bool mode_only = false;
+  bool wait = false;  // for the end of another change
+  bool sure = false;  // ask nothing
+};
+[[nodiscard]] base::Result<MigChangeOptions> ReadMigChangeOptions(
+    const base::Invocation& invocation);
+
+// A change that lasts is what the next boot selects.
+[[nodiscard]] ChangeRequest MakeChange(const MigChangeOptions& options,
                                        std::string command,
                                        service::mig::WantedGoal goal,
                                        service::mig::BootSelection selection);

@@ -1,5 +1,6 @@
 #include <cstdio>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -10,17 +11,6 @@
 #include "service/mig/generated_config.h"
 
 namespace partita::cli {
-
-namespace {
-
-// A configuration is a document in every form; for a person it is YAML.
-void PrintConfig(const MigOptions& options, const base::Value& config) {
-  const std::string text =
-      options.format == base::OutputFormat::kJson ? base::ToJson(config) : base::ToYaml(config);
-  std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
-}  // namespace
 
 namespace {
 
@@ -38,24 +28,25 @@ void WarnOfUnclaimed(const model::Inventory& node) {
   }
 }
 
+struct ExportOptions : MigOptions {
+  std::string label;  // of the configuration
+};
+
+base::Result<ExportOptions> ReadExportOptions(const base::Invocation& invocation) {
+  TRY(common, ReadMigOptions(invocation));
+  return ExportOptions{std::move(common), invocation.Get("config-label").value_or("current")};
+}
+
 }  // namespace
 
 int RunMigExport(const base::Invocation& invocation) {
-  const std::string label = invocation.Get("config-label").value_or("current");
-  return WithMigNode(invocation, [&](const MigOptions& options, const model::Inventory& node) {
-    const base::Result<base::Value> config = service::mig::ExportConfig(node, label);
+  const base::Result<ExportOptions> options = ReadExportOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  return WithMigNode(*options, [&](const model::Inventory& node) {
+    const base::Result<base::Value> config = service::mig::ExportConfig(node, options->label);
     if (!config.ok()) return ReportError(config.error());
     WarnOfUnclaimed(node);
-    PrintConfig(options, *config);
-    return kExitDone;
-  });
-}
-
-int RunMigGenerateConfig(const base::Invocation& invocation) {
-  return WithMigNode(invocation, [](const MigOptions& options, const model::Inventory& node) {
-    const base::Result<base::Value> config = service::mig::GenerateConfig(node);
-    if (!config.ok()) return ReportError(config.error());
-    PrintConfig(options, *config);
+    PrintConfig(*options, *config);
     return kExitDone;
   });
 }

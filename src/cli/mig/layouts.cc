@@ -15,6 +15,7 @@
 #include "cli/exit_status.h"
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
+#include "cli/report_error.h"
 #include "model/mig/planner.h"
 
 namespace partita::cli {
@@ -193,11 +194,25 @@ Value MigLayoutsDocument(const model::Inventory& node, bool all) {
       .Set("kinds", std::move(kinds));
 }
 
+namespace {
+
+struct LayoutsOptions : MigOptions {
+  bool all = false;  // sets that leave room too
+};
+
+base::Result<LayoutsOptions> ReadLayoutsOptions(const base::Invocation& invocation) {
+  TRY(common, ReadMigOptions(invocation));
+  return LayoutsOptions{std::move(common), invocation.Has("all")};
+}
+
+}  // namespace
+
 int RunMigLayouts(const base::Invocation& invocation) {
-  const bool all = invocation.Has("all");
-  return WithMigNode(invocation, [all](const MigOptions& options, const model::Inventory& node) {
-    Print(options, MigLayoutsDocument(node, all),
-          [&](const Look& look) { return DrawMigLayouts(node, all, look); });
+  const base::Result<LayoutsOptions> options = ReadLayoutsOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  return WithMigNode(*options, [&](const model::Inventory& node) {
+    Print(*options, MigLayoutsDocument(node, options->all),
+          [&](const Look& look) { return DrawMigLayouts(node, options->all, look); });
     return kExitDone;
   });
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdio>
+#include <string>
 #include <utility>
 
 #include <fmt/format.h>
@@ -48,18 +50,21 @@ base::Result<model::Inventory> ReadMigNode(const MigOptions& options) {
   return model::SelectGpus(std::move(node), options.gpus);
 }
 
-int WithMigNode(const base::Invocation& invocation, const MigWork& work) {
-  const base::Result<MigOptions> options = ReadMigOptions(invocation);
-  if (!options.ok()) return ReportError(options.error());
-  const base::Result<model::Inventory> node = ReadMigNode(*options);
-  if (!node.ok()) return ReportError(node.error());
-  return work(*options, *node);
+int WithMigNode(const MigOptions& options, const MigWork& work) {
+  const base::Result<model::Inventory> node = ReadMigNode(options);
+  return node.ok() ? work(*node) : ReportError(node.error());
 }
 
 void Print(const MigOptions& options,
            const base::Value& document,
            const std::function<Lines(const Look&)>& draw) {
   PrintAs(options.format, document, ToString(draw(options.look), options.look.colour));
+}
+
+void PrintConfig(const MigOptions& options, const base::Value& config) {
+  const std::string text =
+      options.format == base::OutputFormat::kJson ? base::ToJson(config) : base::ToYaml(config);
+  std::fwrite(text.data(), 1, text.size(), stdout);
 }
 
 std::vector<GpuKind> MigKinds(const model::Inventory& node) {

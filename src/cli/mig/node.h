@@ -26,14 +26,18 @@ struct MigOptions : CommandOptions {
 // The GPUs that are meant, now.
 [[nodiscard]] base::Result<model::Inventory> ReadMigNode(const MigOptions& options);
 
-// Options, node, then `work`, which returns the exit status; errors on the way are reported.
-using MigWork = std::function<int(const MigOptions& options, const model::Inventory& node)>;
-int WithMigNode(const base::Invocation& invocation, const MigWork& work);
+// Hands the GPUs that are meant to `work`, which returns the exit status; errors on the way are
+// reported.
+using MigWork = std::function<int(const model::Inventory& node)>;
+int WithMigNode(const MigOptions& options, const MigWork& work);
 
 // Prints in the form asked for; the drawing is made only when it is wanted.
 void Print(const MigOptions& options,
            const base::Value& document,
            const std::function<Lines(const Look&)>& draw);
+
+// A configuration is a document in every form; for a person it is YAML.
+void PrintConfig(const MigOptions& options, const base::Value& config);
 
 // GPUs of one name and geometry, by position in Inventory::gpus: what is true of one is true of
 // all.

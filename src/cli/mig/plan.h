@@ -1,23 +1,10 @@
 #pragma once
 
-#include <cstdint>
-
-#include "base/value.h"
-#include "cli/draw/drawing.h"
 #include "model/inventory.h"
 #include "service/inventory/reader.h"
 #include "service/mig/node_plan.h"
 
 namespace partita::cli {
-
-// Each GPU now and then, to scale, with the steps between, who is in the way and what would work
-// instead; GPUs for which all of this is the same are drawn once.
-[[nodiscard]] Lines DrawMigPlan(const model::Inventory& node,
-                                const service::mig::NodePlan& plan,
-                                const Look& look);
-// partita.dev/mig/v1, kind MigPlan.
-[[nodiscard]] base::Value MigPlanDocument(const model::Inventory& node,
-                                          const service::mig::NodePlan& plan);
 
 // Says on standard error why a plan cannot be carried out; nothing when it can.
 void ReportReasons(const model::Inventory& node, const service::mig::NodePlan& plan);

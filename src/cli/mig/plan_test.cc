@@ -8,6 +8,8 @@
 #include "base/value.h"
 #include "cli/exit_status.h"
 #include "cli/mig/compare.h"
+#include "cli/mig/draw_plan.h"
+#include "cli/mig/plan_document.h"
 #include "config/products.h"
 #include "model/testing/sample_inventories.h"
 #include "service/mig/wanted_text.h"

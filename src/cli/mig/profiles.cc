@@ -12,6 +12,7 @@
 #include "cli/exit_status.h"
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
+#include "cli/report_error.h"
 #include "cli/status/status_document.h"
 
 namespace partita::cli {
@@ -106,8 +107,10 @@ Value MigProfilesDocument(const model::Inventory& node) {
 }
 
 int RunMigProfiles(const base::Invocation& invocation) {
-  return WithMigNode(invocation, [](const MigOptions& options, const model::Inventory& node) {
-    Print(options, MigProfilesDocument(node),
+  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  return WithMigNode(*options, [&](const model::Inventory& node) {
+    Print(*options, MigProfilesDocument(node),
           [&](const Look& look) { return DrawMigProfiles(node, look); });
     return kExitDone;
   });

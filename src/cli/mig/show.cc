@@ -13,6 +13,7 @@
 #include "cli/exit_status.h"
 #include "cli/mig/commands.h"
 #include "cli/mig/node.h"
+#include "cli/report_error.h"
 #include "cli/status/status_document.h"
 #include "model/mig/plan.h"
 #include "model/unread.h"
@@ -179,8 +180,10 @@ Value MigShowDocument(const model::Inventory& node) {
 }
 
 int RunMigShow(const base::Invocation& invocation) {
-  return WithMigNode(invocation, [](const MigOptions& options, const model::Inventory& node) {
-    Print(options, MigShowDocument(node),
+  const base::Result<MigOptions> options = ReadMigOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  return WithMigNode(*options, [&](const model::Inventory& node) {
+    Print(*options, MigShowDocument(node),
           [&](const Look& look) { return DrawMigShow(node, look); });
     return kExitDone;
   });

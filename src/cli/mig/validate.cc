@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <utility>
 #include <variant>
 
@@ -36,9 +38,19 @@ model::Inventory Emptied(model::Inventory node) {
   return node;
 }
 
+struct ValidateOptions : MigOptions {
+  std::string path;                 // of the configurations
+  std::optional<std::string> name;  // of the only one that is meant
+};
+
+base::Result<ValidateOptions> ReadValidateOptions(const base::Invocation& invocation) {
+  TRY(common, ReadMigOptions(invocation));
+  return ValidateOptions{std::move(common), invocation.Get("config-file").value_or(""),
+                         invocation.Get("selected-config")};
+}
+
 base::Result<std::vector<config::MigConfig>> Chosen(const config::MigConfigFile& file,
-                                                    const base::Invocation& invocation) {
-  const std::optional<std::string> name = invocation.Get("selected-config");
+                                                    const std::optional<std::string>& name) {
   if (!name) return file.configs();
   TRY(config, file.Select(*name));
   return std::vector<config::MigConfig>{*config};
@@ -131,18 +143,19 @@ Value VerdictsDocument(const std::vector<ConfigVerdict>& verdicts) {
 }
 
 int RunMigValidate(const base::Invocation& invocation) {
-  const base::Result<config::MigConfigFile> file =
-      LoadMigConfig(invocation.Get("config-file").value_or(""));
+  const base::Result<ValidateOptions> options = ReadValidateOptions(invocation);
+  if (!options.ok()) return ReportError(options.error());
+  const base::Result<config::MigConfigFile> file = LoadMigConfig(options->path);
   if (!file.ok()) return ReportError(file.error());
-  const base::Result<std::vector<config::MigConfig>> configs = Chosen(*file, invocation);
+  const base::Result<std::vector<config::MigConfig>> configs = Chosen(*file, options->name);
   if (!configs.ok()) return ReportError(configs.error());
-  return WithMigNode(invocation, [&](const MigOptions& options, const model::Inventory& node) {
-    const model::Inventory judged = options.model ? ModelNode(node.gpus.front(), *configs) : node;
+  return WithMigNode(*options, [&](const model::Inventory& node) {
+    const model::Inventory judged = options->model ? ModelNode(node.gpus.front(), *configs) : node;
     std::vector<ConfigVerdict> verdicts;
     for (const config::MigConfig& config : *configs) {
       verdicts.push_back(Validate(*file, config, judged));
     }
-    Print(options, VerdictsDocument(verdicts),
+    Print(*options, VerdictsDocument(verdicts),
           [&](const Look& look) { return DrawVerdicts(verdicts, look); });
     const bool valid = std::all_of(verdicts.begin(), verdicts.end(),
                                    [](const ConfigVerdict& v) { return v.reasons.empty(); });

@@ -33,7 +33,8 @@ base::Result<void> Applied(const base::Invocation& invocation) {
 }
 
 int RunApply(const base::Invocation& invocation) {
-  return Finish(invocation, Applied(invocation), "MIG configuration applied successfully");
+  return Finish(ReadExitCodes(invocation), Applied(invocation),
+                "MIG configuration applied successfully");
 }
 
 }  // namespace

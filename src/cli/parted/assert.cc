@@ -25,11 +25,11 @@ using base::Result;
 struct AssertOptions {
   bool valid_config = false;  // only whether the file is right
   bool mode_only = false;
-  bool extended = false;  // partita's own exit statuses
+  ExitCodes exit_codes = ExitCodes::kReference;
 };
 
 AssertOptions ReadAssertOptions(const Invocation& invocation) {
-  return {invocation.Has("valid-config"), invocation.Has("mode-only"), Extended(invocation)};
+  return {invocation.Has("valid-config"), invocation.Has("mode-only"), ReadExitCodes(invocation)};
 }
 
 constexpr std::string_view kNotApplied =
@@ -65,7 +65,8 @@ Result<void> AssertedValid(const AssertOptions& options, const Selected& selecte
   const ConfigVerdict verdict = Validate(*selected.file, *selected.config, *node);
   if (verdict.reasons.empty()) return {};
   std::string reasons = base::Join(verdict.reasons, "; ");
-  if (options.extended) return base::Error(base::ErrorCode::kInvalid, std::move(reasons));
+  if (options.exit_codes == ExitCodes::kExtended)
+    return base::Error(base::ErrorCode::kInvalid, std::move(reasons));
   PrintLog(Level::kWarning, "on these GPUs: " + reasons);
   return {};
 }
@@ -103,7 +104,7 @@ int RunAssert(const Invocation& invocation) {
   const Result<Selected> selected = LoadSelected(invocation);
   const Result<void> end =
       selected.ok() ? Asserted(options, *selected) : Result<void>(selected.error());
-  return Finish(invocation, end, Done(options));
+  return Finish(options.exit_codes, end, Done(options));
 }
 
 }  // namespace

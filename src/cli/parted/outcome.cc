@@ -35,8 +35,9 @@ LevelName NameOf(Level level) {
 
 }  // namespace
 
-bool Extended(const base::Invocation& invocation) {
-  return invocation.Get("exit-codes").value_or("") == "extended";
+ExitCodes ReadExitCodes(const base::Invocation& invocation) {
+  const bool extended = invocation.Get("exit-codes").value_or("") == "extended";
+  return extended ? ExitCodes::kExtended : ExitCodes::kReference;
 }
 
 std::string TextOf(const base::Error& error) {
@@ -77,15 +78,13 @@ void PrintLog(Level level, std::string message) {
              base::JsonString(message));
 }
 
-int Finish(const base::Invocation& invocation,
-           const base::Result<void>& end,
-           std::string_view done) {
+int Finish(ExitCodes codes, const base::Result<void>& end, std::string_view done) {
   if (end.ok()) {
     if (!done.empty()) fmt::print("{}\n", done);
     return kExitDone;
   }
   PrintLog(Level::kFatal, TextOf(end.error()));
-  return Extended(invocation) ? ExitStatusOf(end.error().code()) : kExitError;
+  return codes == ExitCodes::kExtended ? ExitStatusOf(end.error().code()) : kExitError;
 }
 
 }  // namespace partita::cli::parted

@@ -22,12 +22,11 @@ namespace partita::cli::parted {
 enum class Level { kDebug, kWarning, kFatal };
 void PrintLog(Level level, std::string message);
 
-// Whether --exit-codes asks for partita's own statuses.
-[[nodiscard]] bool Extended(const base::Invocation& invocation);
+// Of --exit-codes: 1 for every error, or partita's own statuses.
+enum class ExitCodes { kReference, kExtended };
+[[nodiscard]] ExitCodes ReadExitCodes(const base::Invocation& invocation);
 
 // Ends a command: the result line on standard output, or the reason on standard error.
-int Finish(const base::Invocation& invocation,
-           const base::Result<void>& end,
-           std::string_view done);
+int Finish(ExitCodes codes, const base::Result<void>& end, std::string_view done);
 
 }  // namespace partita::cli::parted

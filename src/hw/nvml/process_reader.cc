@@ -81,9 +81,9 @@ void NoteMissing(DeviceCalls& calls,
   gpu.processes_error = Unlisted(gpu, NvmlError(function, code));
 }
 
-// Version 2 first. Its records have had one shape since 450, while _v3 is not in 470 nor from
-// 535.98 on, has 32 bytes from 535.43 to 535.86 and was seen with 16 in a newer driver (nvitop #79,
-// #89, #226); it tells nothing that version 2 does not. Version 1 does not tell the instance: such
+// Version 2 first. Its records have had one shape since 450, while _v3 is not in 470 nor in 535.98,
+// has 32 bytes from 535.43 to 535.86 and was seen with 16 in a newer driver (nvitop #79, #88, #89,
+// #226); it tells nothing that version 2 does not. Version 1 does not tell the instance: such
 // a process may be in any.
 std::vector<nvmlProcessInfo_t> Read(DeviceCalls& calls, const List& list, model::Gpu& gpu) {
   nvmlReturn_t code = NVML_ERROR_FUNCTION_NOT_FOUND;
