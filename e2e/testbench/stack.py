@@ -47,6 +47,9 @@ class Part(Protocol):
     def begin_to_withdraw(self, cluster: Any, node: Any) -> None:
         """Begins what withdraw() waits for, unless pods that still run need it to end."""
 
+    def end(self, cluster: Any, node: Any) -> None:
+        """Nobody serves any more; what was written for containers stays, and serve() begins anew."""
+
     def withdraw(self, cluster: Any, node: Any) -> None:
         """Leaves nothing, neither at the API server nor on the node."""
 
@@ -85,14 +88,14 @@ class Programs:
     def begin_to_withdraw(self, cluster: Any, node: Any) -> None:
         """A device plugin is not asked when a pod ends; a driver of claims is."""
         if self.resources:
-            self._stop(node)
+            self.end(cluster, node)
 
-    def _stop(self, node: Any) -> None:
+    def end(self, cluster: Any, node: Any) -> None:
         for program in reversed(self.programs):
             node.stop(program.name)
 
     def withdraw(self, cluster: Any, node: Any) -> None:
-        self._stop(node)
+        self.end(cluster, node)
         self.clean(cluster, node)
         made = self.objects() + [
             made for program in self.programs if program.rules for made in account(program, self.namespace)

@@ -118,6 +118,13 @@ class Partita(unittest.TestCase):
         ):
             GPUS.serve(self.cluster, self.node, {})
 
+    def test_its_end_alone_leaves_what_it_wrote(self) -> None:
+        GPUS.end(self.cluster, self.node)
+        daemons = "/apis/apps/v1/namespaces/partita/daemonsets"
+        gone = [path for verb, path in self.api.changes if verb == "delete"]
+        self.assertEqual(gone, [f"{daemons}/partita-dgx", f"{daemons}/partita-dgx-mps-runner"])
+        self.node.check.assert_not_called()
+
     def test_it_leaves_nothing(self) -> None:
         GPUS.withdraw(self.cluster, self.node)
         gone = [path for verb, path in self.api.changes if verb == "delete"]

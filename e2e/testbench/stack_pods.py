@@ -54,7 +54,7 @@ class Pods:
         place = kinds.find("daemonset").place(self.namespace, name)
         api.delete(place, {"propagationPolicy": "Foreground"})
 
-    def withdraw(self, cluster: Any, node: Any) -> None:
+    def end(self, cluster: Any, node: Any) -> None:
         api = cluster.control_plane.api
         name = name_of(self.owner, node.name)
         names = [name, *([f"{name}-{self.beside}"] if self.beside else [])]
@@ -68,7 +68,11 @@ class Pods:
             if time.monotonic() > deadline:
                 raise Failure(f"{self.owner}'s pod on node {node.name} stays after {READY_SECONDS} s")
             time.sleep(POLL_SECONDS)
-        api.delete(kinds.find("configmap").place(self.namespace, name))
+
+    def withdraw(self, cluster: Any, node: Any) -> None:
+        self.end(cluster, node)
+        api = cluster.control_plane.api
+        api.delete(kinds.find("configmap").place(self.namespace, name_of(self.owner, node.name)))
         if not api.items(kinds.find("daemonset").place(self.namespace)):
             for manifest in reversed(self.manifests(cluster, node.name, {})):
                 if manifest["kind"] not in self.of_each_node | {"Namespace"}:

@@ -19,8 +19,8 @@ from testbench.api_client import Refused
 from testbench.scenario_bench import Seen, Stage, Unexpected, current, error_of, finished, step, where
 from testbench.verbs_bench import cluster_of, e2e, expect_no_residue, measure, start_harness
 from testbench.verbs_gpus import (
-    bind, exchange_board, fault, given, given_ids, load_driver, nvml_in, partition, reload_driver, repartition, serve,
-    set_persistence, withdraw, workload,
+    bind, dismiss, exchange_board, fault, given, given_ids, load_driver, nvml_in, partition, reload_driver, repartition,
+    serve, set_persistence, withdraw, workload,
 )
 from testbench.verbs_kills import kill_server, note, noted, now, served_by, wait_for_return
 from testbench.verbs_manifests import Manifest, claim, manifest, pod
@@ -31,7 +31,7 @@ from testbench.verbs_observe import (
 
 __all__ = [
     "Seen", "allocatable", "apply", "attempt_in", "begin_delete", "bind", "boot_id", "capacity", "claim", "cluster_of",
-    "cut_network", "delete", "e2e", "exchange_board", "exec_in", "expect", "expect_match", "expect_no_residue",
+    "cut_network", "delete", "dismiss", "e2e", "exchange_board", "exec_in", "expect", "expect_match", "expect_no_residue",
     "fault", "field", "given", "given_ids", "kill", "kill_server", "label", "labels", "load_driver", "logs",
     "manifest", "measure", "namespace", "node_ready", "note", "noted", "now", "nvml_in", "on_node", "open_in",
     "partition", "phase", "pod", "published", "reboot", "reload_driver", "repartition", "restart", "restore_network",

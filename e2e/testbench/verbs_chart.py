@@ -106,6 +106,17 @@ def agent_on(node: str) -> dict[str, Any]:
     return living[0] if living else {}
 
 
+def agent_of_chart(node: str) -> Observation:
+    """The agent's pod on a node, and how often the agent was started again in it."""
+    def look() -> str:
+        pod = agent_on(node)
+        states = pod.get("status", {}).get("containerStatuses", [])
+        again = [str(state["restartCount"]) for state in states if state["name"] == "agent"]
+        return ", ".join([pod["metadata"]["name"], *again]) if pod else ""
+
+    return Observation(f"the agent's pod on node {node}, and its restarts", look)
+
+
 def restart_agent(node: str) -> None:
     """Another pod, ready."""
     with step(f"another agent on node {node}"):

@@ -238,6 +238,7 @@ def serve(what: str, on: str, **settings: Any) -> None:
     with step(words):
         bench.served = True
         node, part = bench.cluster.node(on), bench.stack.part(what)
+        bench.forget_undo(words)  # of before dismiss()
         bench.undo_at_end(
             words, lambda: end_service(what, on), begin=lambda: part.begin_to_withdraw(bench.cluster, node)
         )
@@ -251,9 +252,22 @@ def withdraw(what: str, on: str) -> None:
         current().forget_undo(f"serve {what} on node {on} with {current().stack.name}'s stack")
 
 
+def dismiss(what: str, on: str) -> None:
+    """What serve() started ends, as when somebody takes its DaemonSet away: what it wrote stays for the containers that
+    were given something, and the node offers nothing. serve() begins it anew."""
+    with step(f"dismiss who serves {what} on node {on}"):
+        part = current().stack.part(what)
+        part.end(current().cluster, current().cluster.node(on))
+        expect_nothing(part, on)
+
+
 def end_service(what: str, node: str) -> None:
     """Returns when the node no longer offers what was served: a later wait must not see it any more."""
     stack = current().stack
     stack.withdraw(what, current().cluster, current().cluster.node(node))
-    for beginning in stack.part(what).resources:
+    expect_nothing(stack.part(what), node)
+
+
+def expect_nothing(part: Any, node: str) -> None:
+    for beginning in part.resources:
         wait_for(offered(beginning, on=node), 0)

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from testbench import kubelet_log
@@ -38,6 +39,25 @@ class Return:
     seconds: float
     listed: float
     raced: bool  # kubelet took it for the one that had died (kubelet_log.raced)
+
+
+@dataclasses.dataclass(frozen=True)
+class Allowed:
+    """Seconds from the start of a process until what it serves is there, and where it lost kubelet's race."""
+
+    usual: float
+    raced: float
+
+    def late(self, returns: Iterable[Return], told_later: float = 0) -> list[Return]:
+        """Those whose list kubelet had too late, or that the node offered later still: kubelet tells the API server with
+        its next status, up to `told_later` seconds after it has the list."""
+        return [
+            back for back in returns
+            if back.listed > self.of(back) or back.seconds > self.of(back) + told_later
+        ]
+
+    def of(self, back: Return) -> float:
+        return self.raced if back.raced else self.usual
 
 
 def kill_server(what: str, on: str) -> Kill:

@@ -11,7 +11,9 @@ from typing import Any
 
 from testbench import scenario_bench, stack, verbs_kills
 from testbench.scenario_bench import Bench, Progress, Unexpected
-from testbench.verbs_kills import NOBODYS_ANSWER, kill_server, note, noted, wait_for_return, why_not_noted
+from testbench.verbs_kills import (
+    NOBODYS_ANSWER, Allowed, Return, kill_server, note, noted, wait_for_return, why_not_noted,
+)
 from testbench.verbs_test import FakeApi, done
 
 NODE = "/api/v1/nodes/dgx"
@@ -31,6 +33,23 @@ class Part:
 
     def kill(self, _: Any) -> None:
         pass
+
+
+class Late(unittest.TestCase):
+    def test_a_return_is_late_by_kubelets_list_or_by_what_the_node_offers(self) -> None:
+        allowed = Allowed(usual=2, raced=15)
+        for back, told_later, late in (
+            (Return(seconds=2, listed=2, raced=False), 0, False),
+            (Return(seconds=2.1, listed=0.1, raced=False), 0, True),
+            (Return(seconds=2.1, listed=0.1, raced=False), 2, False),
+            (Return(seconds=4.1, listed=0.1, raced=False), 2, True),
+            (Return(seconds=0, listed=2.1, raced=False), 2, True),
+            (Return(seconds=14, listed=14, raced=True), 0, False),
+            (Return(seconds=16, listed=14, raced=True), 0, True),
+            (Return(seconds=0, listed=15.1, raced=True), 2, True),
+        ):
+            with self.subTest(back, told_later=told_later):
+                self.assertEqual(allowed.late([back], told_later), [back] if late else [])
 
 
 class Kills(unittest.TestCase):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from testbench import scenario_bench, stack
 from testbench.scenario_bench import Bench, Progress, Unexpected
-from testbench.verbs_listed import measure_listed
+from testbench.verbs_listed import lists, measure_listed
 
 
 class Listed(unittest.TestCase):
@@ -39,6 +39,17 @@ class Listed(unittest.TestCase):
         (words, seconds), = self.bench.times
         self.assertEqual(words, "it goes: kubelet has the list")
         self.assertTrue(50 < seconds < 70, seconds)
+
+    def test_of_several_resources_the_last_list_counts(self) -> None:
+        with lists(["gpu", "slice"], on="dgx") as found:
+            self.tell(60)
+            self.tell(30, resource="slice")
+        self.assertTrue(50 < found.seconds < 70, found.seconds)
+
+    def test_each_resource_needs_a_list(self) -> None:
+        with self.assertRaisesRegex(Unexpected, "kubelet of node dgx gets another list of slice\nseen: +none in its log"):
+            with lists(["gpu", "slice"], on="dgx"):
+                self.tell(10)
 
     def test_a_list_of_before_is_none(self) -> None:
         with self.assertRaisesRegex(Unexpected, "kubelet of node dgx gets another list of gpu\nseen: +none in its log"):

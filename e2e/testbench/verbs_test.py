@@ -364,6 +364,18 @@ class Verbs(unittest.TestCase):
         self.bench.put_back(Stage.NODE)
         self.assertEqual(self.cluster.calls, [])
 
+    def test_who_is_dismissed_can_serve_anew_and_goes_once_at_the_end(self) -> None:
+        amounts = [{"gpu/whole": "8"}, {"gpu/whole": "0"}]
+        self.api.answers["/api/v1/nodes/dgx"] = [{"status": {"allocatable": amount}} for amount in amounts]
+        verbs.serve("gpus", on="dgx")
+        verbs.dismiss("gpus", on="dgx")
+        self.assertEqual(self.api.answers["/api/v1/nodes/dgx"], [{"status": {"allocatable": amounts[1]}}])
+        self.assertEqual(self.cluster.calls[-1], ("dgx", "stop", "plugin"))
+        verbs.serve("gpus", on="dgx")
+        self.cluster.calls.clear()
+        self.bench.put_back(Stage.NODE)
+        self.assertEqual(self.cluster.calls, [("dgx", "stop", "plugin")])
+
     def test_a_partitioned_gpu_is_made_whole_again(self) -> None:
         verbs.partition("dgx", 0, "1g.5gb:7")
         self.bench.put_back(Stage.NODE)

@@ -41,4 +41,4 @@ def scenario():
     expect(label(COUNT, on="dgx"), 8)
     on_node("dgx", f"rm -r {FOLDER}")
     wait_for(label(COUNT, on="dgx"), "")
-    expect(there(), {}, "labels of the Node")
+    expect(there("dgx"), {}, "labels of the Node")

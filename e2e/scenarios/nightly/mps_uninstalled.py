@@ -14,7 +14,11 @@ STACKS = ["partita"]
 LIMIT = 300
 GPU = "nvidia.com/gpu"
 SHARED = {"version": "v1", "sharing": {"mps": {"resources": [{"name": GPU, "replicas": 2, "devices": ["0"]}]}}}
-VALUES = {"mps": {"enabled": True}, "config": {"map": {"default": json.dumps(SHARED)}}}
+# On other nodes of the cluster GPU 0 would be shared too.
+VALUES = {
+    "mps": {"enabled": True}, "config": {"map": {"default": json.dumps(SHARED)}},
+    "nodeSelector": {"kubernetes.io/hostname": "dgx"},
+}
 EXCLUSIVE, DEFAULT = " ".join(["Exclusive_Process", *["Default"] * 7]), " ".join(["Default"] * 8)
 
 
