@@ -1,5 +1,7 @@
 #include "service/health/proof.h"
 
+#include <algorithm>
+
 #include <gtest/gtest.h>
 
 #include "service/health/testing/rules.h"
@@ -60,6 +62,27 @@ TEST(Health, TheDriverAskingNoMoreEndsAReset) {
   EXPECT_EQ(ward.State(), kUnhealthy);
   ward.Ask(0);
   ward.Live(5s);
+  EXPECT_EQ(ward.State(), kHealthy);
+}
+
+// The wish is a fault of the GPU, which hides from who asks for the worst that the slice's own has
+// ended.
+TEST(Health, ASlicesFaultIsNotOverWhileTheDriverAsksForAReset) {
+  Ward ward;
+  ward.LayOut({{1, 19, 0}});
+  ward.Xid(95, Ward::Instance(1));
+  ++ward.facts_.driver.module;
+  ward.Ask(1);
+  ward.Live(1min);
+  const auto out = [&ward] {
+    const model::NodeHealth health = Summary(ward.health_, ward.facts_.now);
+    return std::count_if(health.parts.begin(), health.parts.end(),
+                         [](const model::PartHealth& part) { return part.gpu_instance; });
+  };
+  EXPECT_EQ(out(), 1);
+  ward.Ask(0);
+  ward.Live(5s);
+  EXPECT_EQ(out(), 0);
   EXPECT_EQ(ward.State(), kHealthy);
 }
 
