@@ -149,7 +149,8 @@ TEST(Requests, OnlyWhatTheAgentSaysIsSaidToADaemon) {
   for (const std::string& command :
        {std::string(), std::string("ps"), std::string(" quit"), std::string("quit\nquit"),
         std::string("quit;x"), std::string("start_server -uid 0"), std::string("quit\0", 5),
-        "quit " + std::string(200, '0')}) {
+        std::string("quit 3\nstart_server -uid 0"), std::string("quit 3;start_server -uid 0"),
+        std::string("quit 3\0", 7), "quit " + std::string(200, '0')}) {
     EXPECT_FALSE(ReadQuestion(ToParams(good, command), kRoot).ok()) << command;
   }
   service::mps::Directories other = good;
