@@ -328,6 +328,10 @@ class KubeTokens : public KubeContract {
 TEST_F(KubeTokens, AnExchangedOneIsTheNextRequestsAndAWatchGoesOn) {
   auto& told = Watch("");
   Until([&] { return Last(told, "synced"); });
+  // Its stream is begun after it is synced, and with the first token: it is there when it tells of
+  // something.
+  ASSERT_TRUE(Patch(path_, PatchKind::kMerge, R"({"data":{"a":"between"}})").ok());
+  Until([&] { return Last(told, "seen between"); });
   Write(second_);
   EndFirst();
   ExpectAllGoesOn(told);
