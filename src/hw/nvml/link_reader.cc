@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace partita::hw::nvml {
@@ -22,13 +21,15 @@ struct ActiveLinks {
   bool all = false;  // there are no others
 };
 
-// Links are numbered without gaps; the first that does not exist ends the count.
+// Links are numbered without gaps; the first that does not exist ends the count. An H200 says of it
+// that it is not supported, as a board without links says of the first.
 ActiveLinks FindActiveLinks(DeviceCalls& calls) {
   ActiveLinks active;
   for (unsigned link = 0; link < NVML_NVLINK_MAX_LINKS; ++link) {
     nvmlEnableState_t state = 0;
     const nvmlReturn_t code = calls.Raw(calls.api().nvlink_state, calls.device(), link, &state);
-    if (code == NVML_ERROR_INVALID_ARGUMENT) break;
+    if (code == NVML_ERROR_INVALID_ARGUMENT || (link > 0 && code == NVML_ERROR_NOT_SUPPORTED))
+      break;
     if (!calls.Note(calls.api().nvlink_state.name(), code)) return active;
     if (state == NVML_FEATURE_ENABLED) active.links.push_back(link);
   }
@@ -72,15 +73,15 @@ LinksOfGpu ReadLinks(DeviceCalls& calls,
     links.switched = static_cast<std::uint32_t>(active.links.size());
     return links;
   }
-  bool counted = active.all;
+  links.partly = !active.all;
   for (const unsigned link : active.links) {
     const std::optional<model::PciAddress> remote = RemoteOf(calls, link);
-    counted = counted && remote;
+    if (!remote) links.partly = true;
     const bool is_peer = std::any_of(peers.begin(), peers.end(),
                                      [&](const Peer& peer) { return remote == peer.pci; });
     if (is_peer) ++links.nvlinks[*remote];
   }
-  if (!counted) return links;
+  if (links.partly) return links;
   for (const Peer& peer : peers)
     if (peer.pci != gpu) links.nvlinks.try_emplace(peer.pci, 0);
   return links;
@@ -88,7 +89,7 @@ LinksOfGpu ReadLinks(DeviceCalls& calls,
 
 NodeLinks Combine(std::span<const LinksOfGpu> all) {
   std::map<std::pair<model::PciAddress, model::PciAddress>, model::GpuLink> pairs;
-  std::set<std::pair<model::PciAddress, model::PciAddress>> counted;
+  std::map<std::pair<model::PciAddress, model::PciAddress>, bool> partly;
   const auto pair_of = [&pairs](const model::PciAddress& one,
                                 const model::PciAddress& other) -> model::GpuLink& {
     const auto [low, high] = std::minmax(one, other);
@@ -101,10 +102,15 @@ NodeLinks Combine(std::span<const LinksOfGpu> all) {
   for (const LinksOfGpu& links : all) {
     for (const auto& [peer, path] : links.paths) pair_of(links.gpu, peer).path = path;
     for (const auto& [peer, count] : links.nvlinks) {
-      // A link that one end takes for down carries nothing.
       model::GpuLink& link = pair_of(links.gpu, peer);
-      const bool first = counted.insert({link.a, link.b}).second;
-      link.nvlinks = first ? count : std::min(link.nvlinks, count);
+      const auto [known, first] = partly.try_emplace({link.a, link.b}, links.partly);
+      if (first || (known->second && !links.partly)) {
+        link.nvlinks = count;
+        known->second = links.partly;
+      } else if (known->second == links.partly) {
+        // A link that one end takes for down carries nothing.
+        link.nvlinks = links.partly ? std::max(link.nvlinks, count) : std::min(link.nvlinks, count);
+      }
     }
     if (links.switched > 0) {
       node.switch_links.push_back({.gpu = links.gpu, .active = links.switched});

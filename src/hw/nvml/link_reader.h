@@ -20,8 +20,9 @@ struct Peer {
 struct LinksOfGpu {
   model::PciAddress gpu;
   std::map<model::PciAddress, model::PathLevel> paths;  // to the peers behind it
-  // Direct ones that are active, to any peer; 0: none. Absent: this GPU could not tell.
+  // Direct ones that are active, to any peer; 0: none.
   std::map<model::PciAddress, std::uint32_t> nvlinks;
+  bool partly = false;         // some could not be read: there may be more
   std::uint32_t switched = 0;  // active ones that end in switches
 };
 
@@ -36,7 +37,8 @@ struct NodeLinks {
   std::vector<model::SwitchLinks> switch_links;
 };
 // What the GPUs say, put together: each pair once, the lower address first. Of two counts of its
-// links the lower holds, as NVIDIA's allocator needs them equal and fails where they are not.
+// links the lower holds, as NVIDIA's allocator needs them equal and fails where they are not; one
+// that is not whole is believed where there is no other.
 [[nodiscard]] NodeLinks Combine(std::span<const LinksOfGpu> all);
 
 }  // namespace partita::hw::nvml

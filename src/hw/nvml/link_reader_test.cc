@@ -20,10 +20,15 @@ TEST(Combine, ListsEachPairOnceWithWhatEitherEndSaid) {
       {.gpu = At(7),
        .paths = {{At(0x0F), model::PathLevel::kOneSwitch}, {At(0x47), model::PathLevel::kSystem}},
        .nvlinks = {{At(0x0F), 2}},
+       .partly = false,
        .switched = 0},
       // The second GPU also counts its links back; the third one did not answer about paths.
-      {.gpu = At(0x0F), .paths = {}, .nvlinks = {{At(7), 2}, {At(0x47), 1}}, .switched = 0},
-      {.gpu = At(0x47), .paths = {}, .nvlinks = {}, .switched = 12},
+      {.gpu = At(0x0F),
+       .paths = {},
+       .nvlinks = {{At(7), 2}, {At(0x47), 1}},
+       .partly = false,
+       .switched = 0},
+      {.gpu = At(0x47), .paths = {}, .nvlinks = {}, .partly = false, .switched = 12},
   };
   const NodeLinks node = Combine(all);
   ASSERT_EQ(node.links.size(), 3U);
@@ -40,10 +45,16 @@ TEST(Combine, ListsEachPairOnceWithWhatEitherEndSaid) {
 }
 
 std::vector<model::GpuLink> LinksOf(std::map<model::PciAddress, std::uint32_t> one,
-                                    std::map<model::PciAddress, std::uint32_t> other) {
-  const std::vector<LinksOfGpu> all = {
-      {.gpu = At(7), .paths = {}, .nvlinks = std::move(one), .switched = 0},
-      {.gpu = At(0x0F), .paths = {}, .nvlinks = std::move(other), .switched = 0}};
+                                    std::map<model::PciAddress, std::uint32_t> other,
+                                    bool one_partly = false,
+                                    bool other_partly = false) {
+  std::vector<LinksOfGpu> all(2);
+  all[0].gpu = At(7);
+  all[0].nvlinks = std::move(one);
+  all[0].partly = one_partly;
+  all[1].gpu = At(0x0F);
+  all[1].nvlinks = std::move(other);
+  all[1].partly = other_partly;
   return Combine(all).links;
 }
 
@@ -61,6 +72,15 @@ TEST(Combine, BelievesOneEndWhereTheOtherCouldNotTell) {
       {.a = At(7), .b = At(0x0F), .path = std::nullopt, .nvlinks = 2}};
   EXPECT_EQ(LinksOf({{At(0x0F), 2}}, {}), two);
   EXPECT_EQ(LinksOf({}, {{At(7), 2}}), two);
+}
+
+TEST(Combine, BelievesACountThatIsNotWholeOnlyWhereThereIsNoOther) {
+  const std::vector<model::GpuLink> three = {
+      {.a = At(7), .b = At(0x0F), .path = std::nullopt, .nvlinks = 3}};
+  EXPECT_EQ(LinksOf({{At(0x0F), 3}}, {{At(7), 1}}, false, true), three);
+  EXPECT_EQ(LinksOf({{At(0x0F), 1}}, {{At(7), 3}}, true, false), three);
+  EXPECT_EQ(LinksOf({{At(0x0F), 1}}, {{At(7), 3}}, true, true), three);
+  EXPECT_EQ(LinksOf({{At(0x0F), 3}}, {}, true, true), three);
 }
 
 }  // namespace
