@@ -35,9 +35,11 @@ struct HealthEvent {
   std::string reason, note;
 };
 
-// Of a part that no work may be sent to any more, or that may have some again.
+// Of a part that no work may be sent to any more, or that may have some again: not where what it
+// lies in is out.
 std::optional<HealthEvent> EventOf(const service::health::Transition& transition,
-                                   const std::string& name) {
+                                   const std::string& name,
+                                   const model::NodeHealth& health) {
   using model::HealthState;
   const model::PartHealth& now = transition.now;
   if (now.state == HealthState::kUnhealthy)
@@ -45,7 +47,8 @@ std::optional<HealthEvent> EventOf(const service::health::Transition& transition
                        fmt::format("{} is unhealthy ({}): {}", name, now.reason, now.text)};
   const bool was_out =
       transition.before == HealthState::kUnhealthy || transition.before == HealthState::kRecovering;
-  if (!was_out || now.state == HealthState::kRecovering) return std::nullopt;
+  if (!was_out || !health.Usable(now.gpu, now.gpu_instance, now.compute_instance))
+    return std::nullopt;
   return HealthEvent{
       kube::EventType::kNormal, "GpuRecovered",
       now.state == HealthState::kHealthy
@@ -67,7 +70,8 @@ void Agent::StartHealth() {
   health_.DomainsFrom([this] { return mps_.Report(); });
   health_.OnChange([this](const service::health::Transition& transition) {
     const auto event =
-        EventOf(transition, NameOfPart(transition.now, node_.live().current()->inventory));
+        EventOf(transition, NameOfPart(transition.now, node_.live().current()->inventory),
+                *health_.current());
     if (event) cluster_.Tell(event->type, event->reason, event->note);
   });
   health_.OnCleared([this](const std::string& what) {

@@ -416,6 +416,41 @@ TEST_F(HealthEvents, AFaultAndItsEndAreOneEach) {
             "Normal GpuRecovered: " + part + " is healthy again (XidCritical is over)\n");
 }
 
+TEST_F(HealthEvents, ASliceIsNotBackWhileItsGpuIsOut) {
+  const std::uint32_t ill = machine_.MakeMigDevice(0, 0, 0);
+  Start();
+  Xid(31, 0, ill);
+  EXPECT_NE(Events(1).find("Warning GpuUnhealthy: GPU instance "), std::string::npos);
+  Xid(95, 0);
+  EXPECT_NE(Events(1).find("Warning GpuUnhealthy: GPU 0 ("), std::string::npos);
+  Pass(5500ms);
+  Xid(95, 2);
+  EXPECT_NE(Events(1).find("Warning GpuUnhealthy: GPU 2 ("), std::string::npos);
+  EXPECT_EQ(events_, "");
+}
+
+TEST_F(HealthEvents, WhatOnlyDegradesIsNone) {
+  Configure("health: {xids: {95: event}}");
+  Start();
+  Xid(95, 1);
+  Until(kDegraded, 1);
+  Xid(79, 2);
+  const std::string told = Events(1);
+  EXPECT_EQ(told.find("Warning GpuUnhealthy: GPU 2 ("), 0U) << told;
+}
+
+TEST_F(HealthEvents, WhatOtherRulesEndAtOnceIsOne) {
+  Start();
+  Xid(31, 1);
+  Until(kUnhealthy, 1);
+  Events(1);
+  Configure("");
+  ASSERT_TRUE(agent_->Reload().ok());
+  EXPECT_EQ(Events(1), fmt::format("Normal GpuRecovered: GPU 1 ({}) is healthy again (XidCritical "
+                                   "is over)\n",
+                                   machine_.board(1).uuid));
+}
+
 TEST_F(HealthEvents, AFaultThatIsRememberedIsNotToldAgain) {
   Start();
   Xid(95, 1);
