@@ -99,7 +99,7 @@ TEST_F(PluginReloadTest, OptionsOfMpsThatChangeWhileItIsOffCountWhenItIsTurnedOn
   const std::string shared = ", sharing: {mps: {resources: [{name: gpu, replicas: 2}]}}";
   Configure(false, shared, "");
   Start();
-  Configure(true, shared, "mps: {runner: child}\n");
+  Configure(true, shared, "mps: {runner: pod}\n");
   Reload();
   const std::string domains = Part("mps");
   EXPECT_NE(domains.find("\"problem\""), std::string::npos) << domains;
